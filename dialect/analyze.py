@@ -326,7 +326,7 @@ def _take_explain(cursor: TokenCursor) -> bool:
     while cursor.take("EXPLAIN"):
         explain = True
         while cursor.word() in _EXPLAIN_MODES or (
-            cursor.sees("ANALYZE") and cursor.word(1) not in ("TABLE", "TABLES")
+            cursor.next_is("ANALYZE") and cursor.word(1) not in ("TABLE", "TABLES")
         ):
             cursor.at += 1
     return explain

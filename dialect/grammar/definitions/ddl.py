@@ -87,7 +87,7 @@ def _create_table(context: StatementContext, temporary: bool, replace: bool) -> 
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     parts = cursor.names()
     ref = table_ref(parts, context.database)
-    if temporary and cursor.sees("USING"):
+    if temporary and cursor.next_is("USING"):
         return _create_using(context, parts, replace)
     if cursor.take("LIKE"):
         return _create_like(context, ref, temporary, if_not_exists)
@@ -137,9 +137,9 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
         if cursor.take("WITH", "SERDEPROPERTIES"):
             cursor.skip_group()
             continue
-        if cursor.word() in QUERY_WORDS or (cursor.sees("(") and _is_query_group(cursor)):
+        if cursor.word() in QUERY_WORDS or (cursor.next_is("(") and _is_query_group(cursor)):
             return location
-        if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
+        if cursor.next_is("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
             cursor.at += 1
             return location
         if cursor.take("USING") or cursor.take("STORED", "AS"):
@@ -148,7 +148,7 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
             location = cursor.text()
         elif cursor.take("OPTIONS"):
             location = path_option(cursor.group()) or location
-        elif cursor.sees("("):
+        elif cursor.next_is("("):
             listed = cursor.word(-1).endswith(_BEFORE_LISTS)
             group = cursor.group()
             check_no_query(group)
@@ -177,7 +177,7 @@ _SIMPLE_TYPES = frozenset(
 
 def _may_be_query(inner: TokenCursor, after: TokenCursor) -> bool:
     """Whether the brackets may hold `TABLE t` or `MAP x USING ..` and not a list of columns."""
-    if inner.sees("("):
+    if inner.next_is("("):
         return True
     if inner.take_any("MAP", "REDUCE"):
         return any(token.text.upper() == "USING" for token in inner.rest())
@@ -210,11 +210,11 @@ def _create_view(
     parts = cursor.names()
     materialized = "MATERIALIZED" in modifiers
     columns: tuple[str, ...] = ()
-    if cursor.sees("("):
+    if cursor.next_is("("):
         columns = _view_columns(cursor.group())
     if temporary:
         parts = ([GLOBAL_TEMP] if "GLOBAL" in modifiers else []) + parts[-1:]
-    if temporary and cursor.sees("USING"):
+    if temporary and cursor.next_is("USING"):
         return _create_using(context, parts, replace)
     if not _to_query(cursor):
         raise NotUnderstood("CREATE VIEW without a query")
@@ -269,10 +269,10 @@ def _view_columns(cursor: TokenCursor) -> tuple[str, ...]:
 def _to_query(cursor: TokenCursor) -> bool:
     """Skips a view's clauses up to the query after AS; returns False if there is none."""
     while not cursor.done:
-        if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
+        if cursor.next_is("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
             cursor.at += 1
             return True
-        if cursor.sees("("):
+        if cursor.next_is("("):
             cursor.skip_group()
         else:
             cursor.at += 1
@@ -329,7 +329,7 @@ def _truncate(context: StatementContext) -> Known:
     ref = context.table_name()
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     write = context.write(ref, WriteAction.INSERT, spec)
-    reads = [Read(ref, write.partitions)] if cursor.sees("COLUMNS") else []
+    reads = [Read(ref, write.partitions)] if cursor.next_is("COLUMNS") else []
     return context.known("truncate", writes=[write], reads=reads)
 
 

@@ -24,7 +24,7 @@ def described_table(sql: str, database: str = "default") -> TableInfo:
     kind = TableKind.EXTERNAL if cursor.take("EXTERNAL") else TableKind.TABLE
     cursor.expect("TABLE")
     ref = _name(cursor, database)
-    columns = _columns(cursor.group()) if cursor.sees("(") else []
+    columns = _columns(cursor.group()) if cursor.next_is("(") else []
     provider = _clause(cursor, "USING")
     keys = _clause(cursor, "PARTITIONED BY")  # these two words are one token
     types = dict(columns)
@@ -42,7 +42,7 @@ def _name(cursor: TokenCursor, database: str) -> TableRef:
 
 def _view(cursor: TokenCursor, database: str) -> TableInfo:
     ref = _name(cursor, database)
-    names = tuple(name for name, _ in _columns(cursor.group())) if cursor.sees("(") else ()
+    names = tuple(name for name, _ in _columns(cursor.group())) if cursor.next_is("(") else ()
     while cursor.skip_to("AS"):
         cursor.at += 1
         if cursor.word() in (*QUERY_WORDS, "("):

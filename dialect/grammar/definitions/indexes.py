@@ -9,6 +9,6 @@ def index_statement(context: StatementContext) -> Known:
     cursor = context.cursor
     cursor.names()
     cursor.expect("ON")
-    if cursor.sees("TABLE") and cursor.is_name(1):
+    if cursor.next_is("TABLE") and cursor.is_name(1):
         cursor.take("TABLE")
     return context.known("ddl_other", reads=[Read(context.table_name())])

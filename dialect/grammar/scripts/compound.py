@@ -255,14 +255,14 @@ class _ScriptReader:
             raise NotUnderstood(f"the query of a cursor expected near {cursor.near()}")
         query = self._rest()
         end = TokenCursor(query, cursor.sql, len(query) - 3)
-        if len(query) > 3 and end.sees("FOR", "READ", "ONLY"):
+        if len(query) > 3 and end.next_is("FOR", "READ", "ONLY"):
             query = query[:-3]
         self._piece(PieceKind.QUERY, query)
 
     def _variable(self) -> None:
         """`[VARIABLE] name, .. [type] [DEFAULT expression]`."""
         rest = TokenCursor(self._rest(), self.cursor.sql)
-        if rest.sees("OR", "REPLACE"):
+        if rest.next_is("OR", "REPLACE"):
             raise NotUnderstood("DECLARE OR REPLACE in a script")
         if rest.word() in ("VAR", "VARIABLE") and rest.is_name(1):
             rest.at += 1
