@@ -203,7 +203,7 @@ class Builder:
     def _lateral(self, source: Node, each: exp.Lateral, scope: Scope) -> Node:
         check_supported(each)
         if not each.args.get("view"):
-            raise NotUnderstood("LATERAL that is no view")
+            raise NotUnderstood("LATERAL without VIEW")
         node = plan.Lateral(self._rid(), source)
         alias = each.args.get("alias")
         columns = alias_columns(each)
@@ -318,7 +318,7 @@ class Builder:
         info = self.analysis.look_up(ref)
         if info is not None and info.kind is TableKind.VIEW:
             if info.view is None:
-                raise NotUnderstood(f"the view {ref}, which has no text or a SQL path of its own")
+                raise NotUnderstood(f"the view {ref}, which has no text, or has its own SQL path")
             self.analysis.views[ref] = None
             return self._view(str(ref), with_keys(info.view, info), ())
         return Scan(self._rid(), ref, info)

@@ -281,7 +281,7 @@ def check_words(tokens: Sequence[Token]) -> None:
             while position < len(tokens) and tokens[position].token_type in _AFTER_SELECT:
                 position += 1
             if position < len(tokens) and tokens[position].token_type == TokenType.FROM:
-                raise ValueError("SELECT of a column called from")
+                raise ValueError("from may be a column's name")
         elif token.token_type == TokenType.VALUES and at:
             inside = tokens[at - 1].token_type == TokenType.COMMA
             if inside and not begins_rows(tokens, at + 1):
@@ -291,7 +291,7 @@ def check_words(tokens: Sequence[Token]) -> None:
         elif token.token_type == TokenType.IN and at:
             called = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.L_PAREN
             if called and tokens[at - 1].token_type in _BEFORE_TABLES:
-                raise ValueError("a table function called in")
+                raise ValueError("in may be a table function's name")
 
 
 def has_table_argument(tokens: Sequence[Token]) -> bool:

@@ -170,7 +170,7 @@ class _ScriptReader:
         cursor.expect("FOR")
         if cursor.is_name() and cursor.word(1) == "AS":
             if cursor.word() in _NO_ROWS:
-                raise NotUnderstood(f"a loop whose row is called {cursor.word().lower()}")
+                raise NotUnderstood(f"a loop whose row has the name {cursor.word().lower()}")
             cursor.name()
             cursor.expect("AS")
         if cursor.word() not in _QUERIES:

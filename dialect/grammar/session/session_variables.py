@@ -62,7 +62,7 @@ def declare(context: StatementContext) -> Known:
         names.append(_name(cursor))
     kind = [token.text.upper() for token in _until_default(cursor)]
     if not _OF_SCRIPTS.isdisjoint(kind):
-        raise NotUnderstood("DECLARE of what is no variable")
+        raise NotUnderstood("DECLARE of something other than a variable")
     value = cursor.rest()[1:]
     if replaces:
         _forget_replaced(context, names, value)
