@@ -138,7 +138,7 @@ def comma_separated_lower(text: str) -> tuple[str, ...]:
 
 
 def endpoints(text: str) -> tuple[Endpoint, ...]:
-    """`host:port[,host:port]`."""
+    """Parses `host:port[,host:port]`. Raises ValueError."""
     return tuple(Endpoint.parse(each) for each in text.split(","))
 
 

@@ -23,7 +23,7 @@ class TableRef:
 
     @classmethod
     def parse(cls, text: str, default_db: str = "default") -> "TableRef":
-        """`db.table` or `table`, in any case."""
+        """Parses `db.table` or `table`, in any case."""
         db, dot, name = text.rpartition(".")
         return cls((db if dot else default_db).lower(), name.lower())
 

@@ -16,7 +16,7 @@ class Endpoint:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`host:port`, `[v6]:port`. Raises ValueError."""
+        """Parses `host:port` or `[v6]:port`. Raises ValueError."""
         host, colon, port = text.strip().rpartition(":")
         if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
             raise ValueError(f"not host:port: {text!r}")

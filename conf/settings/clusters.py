@@ -88,6 +88,6 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, tuple[Endpoint, ...
 
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:
-    """`; x was meant?` for the known name that is closest, or nothing."""
+    """The text `; x was meant?` with the known name that is closest; empty if none is close."""
     close = get_close_matches(name, known, 1)
     return f"; {close[0]} was meant?" if close else ""

@@ -51,7 +51,7 @@ class LogFormat(Enum):
 
 
 class LogLevel(Enum):
-    """`log.level`: the least important lines that are written."""
+    """`log.level`: the lowest level of lines that are written."""
 
     DEBUG = "debug"
     INFO = "info"

@@ -60,7 +60,7 @@ class Writes(Enum):
 
 
 class LostReads(Enum):
-    """`router.lost.reads`: what follows when the cluster of a query is lost or down."""
+    """`router.lost.reads`: whether a query moves or fails when its cluster is lost or down."""
 
     MOVE = "move"
     FAIL = "fail"
@@ -209,7 +209,7 @@ class Settings:
 
     @property
     def view_logins(self) -> Mapping[Endpoint, MetastoreLogin]:
-        """`view_login` of each of `view_addresses`."""
+        """How Causeway logs in to each of its own views, by address."""
         return dict.fromkeys(self.view_addresses, self.view_login)
 
 

@@ -52,8 +52,8 @@ def has_spark_schema(parameters: Mapping[str, str]) -> bool:
 
 
 def numbered(parameters: Mapping[str, str], count: str, prefix: str) -> tuple[str, ...]:
-    """A list of which Spark keeps each element in a parameter: `prefix` with its number. The
-    parameter `count` has their number."""
+    """A list that Spark keeps in parameters: `count` has the number of its elements, and `prefix`
+    with a position has the element there."""
     return tuple(parameters[f"{prefix}{at}"] for at in range(int(parameters.get(count, "0"))))
 
 

@@ -95,8 +95,8 @@ def scan(data: bytes | bytearray, at: int, shape: Shape) -> ObjectSpans:
 
 
 def _once(before: int | Span | None) -> None:
-    """Raises MalformedMessage for a field that was found before. Of a repeated field the metastore
-    uses one value, and the view might check the other one."""
+    """Raises MalformedMessage if the field was found before. The metastore uses one value of a
+    repeated field, and the view might check the other one."""
     if before is not None:
         raise MalformedMessage("a field is there twice")
 

@@ -212,7 +212,7 @@ def spec_of(name: str) -> MethodSpec | None:
 
 
 def parse_path(text: str) -> Path:
-    """`1.3[]` as (1, 3, EACH)."""
+    """Parses a path: `1.3[]` is (1, 3, EACH)."""
     path: list[int] = []
     for part in text.split("."):
         path.append(int(part.removesuffix("[]")))

@@ -46,8 +46,8 @@ TLS = Setting("hive.metastore.use.SSL", FLAG, "false", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class MetastoreLogin:
-    """With `sasl` there is `token`, or there are `server`, `user` and `keytab`. Without it the last
-    two are for the views."""
+    """How Causeway logs in to the metastore. With `sasl` there is `token`, or there are `server`,
+    `user` and `keytab`. Without it the last two are for the views."""
 
     sasl: bool = made_of(SASL, factory=bool)
     server: str = made_of(_SERVER, factory=str)

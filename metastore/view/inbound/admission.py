@@ -158,7 +158,8 @@ def _add_partitions(call: Call, context: Context) -> Admission:
 
 
 def _alter_partitions(call: Call, context: Context) -> Admission:
-    """Also for rename_partition, which has the old values and the new partition."""
+    """Decides alters of partitions, and rename_partition, which has the old values and the new
+    partition."""
     table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])

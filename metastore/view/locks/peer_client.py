@@ -174,7 +174,7 @@ class _Connection:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
     async def call(self, name: str, arguments: Struct) -> _Reply:
-        """Raises OSError, MalformedMessage."""
+        """Makes a call and waits for its reply. Raises OSError, MalformedMessage."""
         self._sequence += 1
         self._writer.write(call_bytes(name, self._sequence, arguments))
         data, end, chunk = bytearray(), MessageEnd(), b""

@@ -41,7 +41,7 @@ class ReportedWrite:
 
 
 class ReportedWrites:
-    """One for each process of the view."""
+    """The running and the last ended writes. One object for each process of the view."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -98,6 +98,6 @@ class ReportedWrites:
                 running.last_report = -inf
 
     def is_silent(self, running: ReportedWrite) -> bool:
-        if running.write.removes:  # a call such as DROP TABLE, whose end the view itself sees
+        if running.write.removes:  # a call such as DROP TABLE, which the view itself ends
             return False
         return self._clock() - running.last_report > LAPSE

@@ -142,7 +142,8 @@ class CallerLogin:
 
 
 async def _receive(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """Raises SaslFailed, IncompleteReadError."""
+    """Reads the client's next message: its status and payload. Raises SaslFailed,
+    IncompleteReadError."""
     status, length = read_head(await reader.readexactly(HEAD))
     return status, await reader.readexactly(length)
 
