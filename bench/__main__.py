@@ -2,8 +2,8 @@
 
     python -m bench [--rounds N] [--partitions N]
 
-Each figure is paired with the same call made directly, by turns. The other benches have a module
-each, in the folders beside this one: bench.statements.routing, bench.copies.copy and so on.
+Each figure is compared with the same call to the Thrift Server directly, by turns. Other benchmarks
+have a module each in the folders beside this one, such as bench.statements.routing.
 """
 
 import argparse
@@ -28,8 +28,8 @@ def main() -> None:
             print(in_columns(row))
 
 
-def in_columns(row: metastore.Row) -> str:
-    """A metastore's row in the columns of the proxy's."""
+def in_columns(row: metastore.PairedTimes) -> str:
+    """A row of the metastore's table, in the columns of the proxy's table."""
     plus = row.view - row.direct
     return (
         f"{row.what:38} {row.view:10.3f} {row.ratio:7.2f} {plus:8.3f}  {TARGETS.get(row.what, '')}"

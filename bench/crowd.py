@@ -1,8 +1,8 @@
-"""Many clients at once, paired against the Thrift Server directly and HAProxy, in one run.
+"""Compares many clients at once through Causeway, through HAProxy and directly, in one run.
 
     python -m bench.crowd [--idle 2000] [--opening 200]
 
-What the proxy's processes cost (time of processors, memory, threads) is the kernel's count.
+The kernel counts the cost of the proxy's processes: processor time, memory and threads.
 """
 
 import argparse
@@ -29,7 +29,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to the same Thrift Server; `pid` is the first process on it that is not Spark's."""
+    """One way to the same Thrift Server; `pid` is the process in between, or Spark's own."""
 
     name: str
     endpoint: Endpoint
@@ -37,7 +37,7 @@ class Way:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all that it started."""
+    """The process and its descendants."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -51,12 +51,12 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What it and all that it started have used."""
+    """The processor time of the process and its descendants."""
     return sum(sum(map(int, _stat(each)[11:13])) for each in family(pid)) / _TICKS
 
 
 def memory(pid: int) -> tuple[int, int]:
-    """Its bytes, and threads, with all that it started; what several share is counted once."""
+    """The bytes and threads of the process and its descendants; shared memory is counted once."""
     size = threads = 0
     for each in family(pid):
         size += _kilobytes(each, "smaps_rollup", "Pss:") * 1024
@@ -77,7 +77,7 @@ def _kilobytes(pid: int, file: str, label: str) -> int:
 
 
 def reading(way: Way, readers: int, rows: int) -> tuple[float, float]:
-    """Seconds in which that many clients at once fetch `rows` each, and the way's own CPU."""
+    """The seconds in which `readers` clients at once fetch `rows` each, and the way's CPU time."""
     with ExitStack() as exits:
         clients = [exits.enter_context(RawClient(way.endpoint)) for _ in range(readers)]
         wide = WIDE.replace(str(ROWS), str(rows))
@@ -123,7 +123,7 @@ def fetching(ways: list[Way], rounds: int) -> Iterator[str]:
 
 
 def _ratio(times: list[float], base: list[float]) -> float:
-    """The median of the pairs' own; a pair is the two of one round."""
+    """The median of the ratios of each round."""
     return statistics.median(mine / its for mine, its in zip(times, base, strict=True))
 
 
@@ -140,8 +140,8 @@ def idle(way: Way, count: int) -> Iterator[str]:
 
 
 def opening(way: Way, count: int) -> tuple[list[float], int]:
-    """Seconds in which each of `count` clients at once opens a session, says SELECT 1, reads it
-    and closes; and how many failed."""
+    """The seconds in which each of `count` clients at once opens a session, runs SELECT 1, reads
+    the row and closes; and the number of failures."""
     together = threading.Barrier(count)
 
     def one(_: int) -> float | None:

@@ -1,13 +1,13 @@
-"""How long others wait after a part is killed, and when all is as before.
+"""Measures how long clients wait after a part is killed, and how long it takes to recover.
 
     python -m bench.kills [--rounds 5] [--sessions 8]
 
-Two proxies with two workers each run before one cluster of two Thrift Servers and before two
-metastores; these are of a few lines, in processes of their own. Sessions of both proxies run point
-selects all the time. Then a part gets SIGKILL. A line for each part has the largest of all rounds:
-the time between the ends of two statements of a session that went on; how many sessions ended; the
-time until their clients had run a statement in a new one; and the time until the part was there
-again, for a proxy from the moment at which it is started.
+Two proxies with two workers each use one cluster of two Thrift Servers, and two metastores. Thrift
+Servers and metastores are small fakes in processes of their own. Sessions of both proxies run point
+selects without a pause. Then a part gets SIGKILL. The line of each part has the largest figures of
+all rounds: the time between the ends of two statements of a session that survived; the number of
+sessions that ended; the time until their clients had run a statement in a new session; and the time
+until the part was back, for a proxy from its new start.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from bench.support.dashboard import POINT
 from cli.stack.stack import free_ports
 from conf.topology import Endpoint
 
-BEFORE, AFTER = 1.0, 15.0  # seconds that are looked at around a kill
+BEFORE, AFTER = 1.0, 15.0  # seconds that are measured around a kill
 _SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -63,7 +63,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """All that runs. `start` starts a proxy with the settings of the first one."""
+    """All processes. `start` starts a proxy with the settings of the first one."""
 
     proxies: Sequence[Process]
     servers: Sequence[Process]
@@ -73,7 +73,7 @@ class Site:
 
 @dataclass(slots=True)
 class Session:
-    """A client that runs statements in one session, and opens the next when that one has ended."""
+    """A client that runs statements in a session, and opens a new one after the session's end."""
 
     endpoint: Endpoint
     ends: list[float] = field(default_factory=list)  # of statements that succeeded
@@ -95,8 +95,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Seconds: the longest wait of sessions that went on; until those that `ended` ran a statement
-    in a new session; until the part was there again."""
+    """Times in seconds: the longest wait of sessions that survived; the time until clients of the
+    `ended` sessions ran a statement in a new one; and the time until the part was back."""
 
     longest: float
     ended: int
@@ -140,7 +140,7 @@ def found(clients: Sequence[Session], killed: float, back: float) -> Found:
 
 
 def kill_worker(there: Site) -> float:
-    """The time until there are as many processes as before."""
+    """Kills a worker; returns the time until there are as many processes as before."""
     proxy = there.proxies[0].pid
     before, began = family(proxy), time.monotonic()
     os.kill(_workers(proxy)[0], signal.SIGKILL)
@@ -160,7 +160,7 @@ def _command(pid: int) -> str:
 
 
 def kill_proxy(there: Site) -> float:
-    """The time from the start of a new one until it answers."""
+    """Kills a proxy; returns the time from the start of a new one until it answers."""
     there.proxies[0].kill()
     began = time.monotonic()
     there.start()
@@ -214,7 +214,7 @@ def site() -> Iterator[Site]:
 
 @contextmanager
 def process(serve: Callable[..., None]) -> Iterator[Process]:
-    """What `serve` serves, in a process of its own."""
+    """Runs `serve` in a process of its own."""
     ours, its = _SPAWN.Pipe()
     made = _SPAWN.Process(target=serve, args=(its,))
     made.start()

@@ -1,4 +1,4 @@
-"""Score the analyser against Hive's own read and write sets (`make oracle`).
+"""Scores the analysis against Hive's own read and write sets (`make oracle`).
 
 `python -m bench.oracle [FOLDER]` prints one table; FOLDER (default ../shared/oracle, or
 $CAUSEWAY_SHARED/oracle) has score.py, which reads the data and replays its catalogs.
@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 
 
 class OracleCatalog:
-    """The scorer's catalog as ours."""
+    """Adapts the scorer's catalog to that of the analysis."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = entries
@@ -46,14 +46,15 @@ class OracleCatalog:
 
 
 def _key_types(entry: Entry) -> list[str]:
-    """The keys' types; where the data set has none, text is what compares like anything."""
+    """The types of the keys; STRING, which can be compared with everything, if the data set has
+    none."""
     names = entry.get("partition_keys") or []
     types = entry.get("partition_key_types") or [None] * len(names)
     return [kind or "string" for kind in types]
 
 
 class _Masked(dict[str, str]):
-    """The test driver's own variables (its folders), which the data set does not keep."""
+    """Variables of Hive's test driver (its folders), whose values the data set lacks."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or str(name).startswith(("system:", "hive."))
@@ -110,7 +111,7 @@ def analyze(sql: str, catalog: Mapping[str, Any]) -> dict[str, Any] | None:
 def _written(catalog: OracleCatalog, write: Write, changing: bool) -> Iterable[str]:
     """The partitions that a write names, or the existing ones that it changes.
 
-    Of a dynamic INSERT Hive tells only what is static; a MERGE is `changing`.
+    For a dynamic INSERT Hive reports only the static values; a MERGE is `changing`.
     """
     for spec in write.named:
         yield f"{write.table}@{partition_name(spec)}"
@@ -146,7 +147,7 @@ class Measured:
 
 
 def folder() -> Path:
-    """Where the data set is, unless an argument says otherwise."""
+    """The default folder of the data set."""
     shared = os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[2] / "shared")
     return Path(shared) / "oracle"
 
@@ -162,12 +163,12 @@ def scorer(data: Path) -> Any:
 
 
 def entries_of(data: Path) -> Iterator[tuple[Entry, Entry]]:
-    """Every row of the data set with the catalog that it is analysed in."""
+    """Yields each row of the data set with the catalog for its analysis."""
     yield from scorer(data).iter_rows(str(data / "statements.jsonl.gz"))
 
 
 def measure(data: Path) -> Measured:
-    """Score every statement of the data set that is to be scored."""
+    """Scores all statements of the data set that count."""
     score = scorer(data)
     measured = Measured()
     for row, catalog in entries_of(data):
@@ -186,7 +187,7 @@ def measure(data: Path) -> Measured:
 
 
 def _repeat(sql: str, catalog: Mapping[str, Any], times: list[float]) -> None:
-    """The same statement again, as the proxy meets it: the catalog's objects are there."""
+    """Times the statement again, with the catalog's objects in memory, as in a proxy."""
     session = catalog["__session__"]
     namespace = Namespace(session["db"], _Masked(session["settings"]))
     known = _Remembering(catalog)

@@ -1,10 +1,10 @@
-"""How long the console draws 100,000 partitions by five clusters, and how large its pages are.
+"""Measures drawing 100,000 partitions in five clusters by the console, and the sizes of its pages.
 
     python -m bench.pages [--partitions 100000] [--rounds 10]
 
-Drawing is the picture, the runs of neighbours that are alike and the first page of them, of facts
-that were read before. Sizes are of each screen with facts of the tests' own, and of all files that
-the page loads. In this process, without a server.
+Drawing includes the picture, the runs of equal neighbours and the first page of runs; the facts are
+read before. Sizes are those of each screen with facts from the tests, and of all files that the
+page loads. All runs in this process, without a server.
 """
 
 import argparse

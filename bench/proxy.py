@@ -1,12 +1,11 @@
-"""What the proxy costs, paired against the Thrift Server directly and HAProxy, in one run.
+"""Measures the cost of the proxy against the Thrift Server directly and HAProxy, in one run.
 
     python -m bench.proxy                                        # its own embedded stack
     python -m bench.proxy --direct HOST:PORT --proxy HOST:PORT   # one that runs
 
-The client is a bare socket that decodes nothing, so that the client's own work is not what is
-measured. Every round asks each way once, in turn; ratios and differences are medians over
-rounds of the same round's pairs. The first rows are what a dashboard asks: whole statements, from
-ExecuteStatement to CloseOperation, whose texts differ each time.
+The client is a bare socket that decodes nothing, so that its own work is small. Each round uses
+each way once, in turn. Ratios and differences are medians of the rounds' own. The first lines are
+the statements of a dashboard, from ExecuteStatement to CloseOperation, each with a new text.
 """
 
 import argparse
@@ -96,7 +95,7 @@ class RawClient:
         self._socket.close()
 
     def call(self, request: bytes) -> memoryview:
-        """The reply's bytes, good until the next call."""
+        """The reply's bytes, valid until the next call."""
         self.send(request)
         return self._read(int.from_bytes(self._read(4), "big"))
 
@@ -118,7 +117,7 @@ class RawClient:
         return opened_session(self.result("OpenSession", request))
 
     def execute(self, session: RemoteSession, sql: str) -> RemoteOperation:
-        """Synchronously, as PyHive does."""
+        """Executes a statement synchronously, as PyHive does."""
         request = Struct(
             {
                 1: (STRUCT, session.fields),
@@ -153,7 +152,8 @@ class Way:
 
     @cached_property
     def wide(self) -> RemoteOperation:
-        """A result of many rows: not before it is fetched, since it fills the server's memory."""
+        """Executes a query with many rows. Call it just before fetching them, because they fill the
+        server's memory."""
         return self.client.execute(self.session, WIDE)
 
 
@@ -168,12 +168,12 @@ def _get_info(way: Way) -> None:
 
 
 def _synchronously(way: Way, sql: str) -> None:
-    """As PyHive does it."""
+    """Runs a statement as PyHive does."""
     read_and_close(way.client, way.client.execute(way.session, sql))
 
 
 def _by_polls(way: Way, sql: str) -> None:
-    """As hive-jdbc does it, and nearly all others."""
+    """Runs a statement as hive-jdbc and most other clients do."""
     request = execute_call(way.session, sql, {}, 0)
     operation = started_operation(way.client.result("ExecuteStatement", request))
     while True:
@@ -185,7 +185,7 @@ def _by_polls(way: Way, sql: str) -> None:
 
 
 def read_and_close(client: RawClient, operation: RemoteOperation) -> None:
-    """Asks for the schema of a finished operation, reads its rows and closes it."""
+    """Requests the schema of a finished operation, reads its rows and closes it."""
     client.result("GetResultSetMetadata", operation_call("GetResultSetMetadata", operation))
     client.result("FetchResults", fetch(operation, Orientation.NEXT, 1000))
     client.result("CloseOperation", operation_call("CloseOperation", operation))
@@ -238,7 +238,7 @@ MEASURES = (
 
 
 def measure(ways: list[Way], rounds: float = 1.0) -> Iterator[str]:
-    """The lines of the table, one a measure and way; the first way is what others pair with."""
+    """The lines of the table, one for each measure and way; all are compared with the first way."""
     yield f"{'':38} {'':9} {'median ms':>10} {'ratio':>7} {'+ ms':>8}  target for Causeway"
     for each in MEASURES:
         times: dict[str, list[float]] = {way.name: [] for way in ways}
@@ -260,7 +260,7 @@ def measure(ways: list[Way], rounds: float = 1.0) -> Iterator[str]:
 
 @contextmanager
 def haproxy(target: Endpoint) -> Iterator[tuple[Endpoint, int] | None]:
-    """HAProxy in TCP mode before the Thrift Server, with its pid; None where there is none."""
+    """HAProxy in TCP mode before the Thrift Server, with its pid; None if it is not installed."""
     program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if program is None:
         yield None

@@ -1,4 +1,4 @@
-"""Sessions that run point selects at the same time, paired against HAProxy and the Thrift Server.
+"""Compares sessions that run point selects at the same time: Causeway, HAProxy, direct.
 
     python -m bench.sessions [--sessions 200] [--seconds 30] [--rounds 5]
 

@@ -1,17 +1,17 @@
-"""Mixed work for a while, with an eye on what grows: memory, files, sessions, operations.
+"""Runs mixed work, and checks that memory, files, sessions and operations do not grow.
 
     python -m bench.soak [--minutes 30] [--clients 12] [--rest 1.0]
 
 It starts an embedded stack with two clusters. The clients use both transports, with passwords
 (`bench.support.soak_clients` has their work). The run has four steps:
 
-1. All kinds of work run once, so that everything that is made once exists.
-2. All clients leave. What is left is counted, in Causeway's processes and in the Thrift Servers'
-   heaps.
+1. Each kind of work runs once, so that all objects exist that are created only once.
+2. All clients disconnect. The remaining objects are counted, in Causeway's processes and in the
+   Thrift Servers' heaps.
 3. The clients work for the given time.
-4. They leave again, and what is left is counted again.
+4. They disconnect again, and the remaining objects are counted again.
 
-Exits 1 when a call failed that should not have, when something is left, or when memory grew.
+Exits with 1 if a call failed unexpectedly, if more objects remain, or if memory grew.
 """
 
 import argparse
@@ -64,8 +64,9 @@ _OPERATION = "org.apache.spark.sql.hive.thriftserver.Spark"
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left without clients. `files` are open files and sockets by process; `connections`
-    has the targets of ours; `cluster_` are live objects in the Thrift Servers."""
+    """The objects that remain without clients. `files` counts open files and sockets by process;
+    `connections` has the targets of Causeway's; `cluster_` are live objects in the Thrift Servers.
+    """
 
     sessions: int
     statements: int
@@ -155,7 +156,7 @@ def _files(pid: int) -> int:
 
 @contextmanager
 def serving(stack: Stack) -> Iterator[Server]:
-    """A proxy of the soak's own, with passwords and every door."""
+    """Runs a proxy with passwords and all listeners."""
     folder, (binary, web, admin) = stack.layout.root, free_ports(3)
     passwords, settings, errors = (folder / f"soak.{kind}" for kind in ("users", "toml", "log"))
     passwords.touch(mode=0o600)
@@ -227,7 +228,7 @@ def growth(seen: list[tuple[float, int]]) -> tuple[float, float]:
 
 
 def faults(before: Left, after: Left, grown: float, counts: CallCounts) -> list[str]:
-    """What must not be, in words."""
+    """Sentences about the faults that were found."""
     found = [f"{len(counts.failures)} deeds failed"] if counts.failures else []
     if grown > _GROWTH:
         found.append(f"the memory grew by {grown:.1%}")

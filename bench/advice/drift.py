@@ -1,9 +1,9 @@
 """Bytes that copies move while the statements of a company change from week to week.
 
-Each week some templates come and go and all change their popularity. Plans are made from the weeks
-before and judged on the week that follows. Compared are the standing policy, a plan from nothing
-each week, and copying the most popular tables everywhere, in their order, until as many of the
-known statements run as by the policy.
+Each week some templates are replaced, and the popularity of all changes. Plans are made from the
+past weeks and judged by the next week. Three ways are compared: the policy of `advise --every`, a
+plan from scratch each week, and copying the most popular tables to all clusters until as many of
+the known statements run as with the policy.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ class Company:
 
 @dataclass(slots=True)
 class Course:
-    """What one way of planning did: bytes moved each week after the first, bytes kept, and the
-    share of each following week's statements that ran."""
+    """The results of one way of planning: the bytes moved each week after the first, the bytes
+    kept, and the share of the next week's statements that ran."""
 
     moved: list[float] = field(default_factory=list)
     kept: list[float] = field(default_factory=list)
@@ -61,7 +61,7 @@ Made = frozenset[tuple[TableRef, ClusterName]]
 
 
 def simulate(company: Company, policy: CopyPolicy = CopyPolicy()) -> dict[str, Course]:  # noqa: B008
-    """The courses by name."""
+    """The course of each way, by its name."""
     weeks = _weeks(company)
     courses = {"standing policy": Course(), "planned anew": Course(), "popular first": Course()}
     made: dict[str, Made] = dict.fromkeys(courses, frozenset())
@@ -93,7 +93,7 @@ def simulate(company: Company, policy: CopyPolicy = CopyPolicy()) -> dict[str, C
 
 
 def _weeks(company: Company) -> list[dict[tuple[TableRef, ...], float]]:
-    """Statements a week, by the tables that they join."""
+    """The number of statements of each week, by the tables that they join."""
     random = Random(company.seed)
     templates = [_template(company, random) for _ in range(company.templates)]
     rates = [1000 / (rank + 1) for rank in range(company.templates)]
@@ -116,7 +116,7 @@ def _table(number: int) -> TableRef:
 
 
 def _template(company: Company, random: Random) -> tuple[TableRef, ...]:
-    """Popular tables are joined more often; templates keep to a part of the tables."""
+    """The tables of a template, from one part of all tables; popular ones are chosen more often."""
     area = random.randrange(10) * company.tables // 10
     numbers = {
         (area + int(random.paretovariate(0.8)) - 1) % company.tables
@@ -179,7 +179,7 @@ def _popular(
     primaries: dict[TableRef, ClusterName],
     share: float,
 ) -> Made:
-    """The most popular tables in every cluster, as few as let the share run."""
+    """Copies of the most popular tables in every cluster, as few as let the share run."""
     popularity: dict[TableRef, float] = {}
     for tables, rate in known.items():
         for table in tables:

@@ -1,4 +1,4 @@
-"""The search for copies of many tables: its time, and its price against a bound of the solver."""
+"""Measures the search for copies of many tables: its time, and its price against a lower bound."""
 
 import time
 from random import Random
@@ -38,7 +38,7 @@ def problem_of(tables: int, seed: int = 1) -> SelectionProblem:
 
 
 def lower_bound(problem: SelectionProblem, target: float) -> float:
-    """A price that no copies which meet the target go below, without limits."""
+    """A lower bound for the price of copies that meet the target, if nothing limits them."""
     model = Model(problem, target)
     return float(run(model, _SECONDS, None).getInfo().mip_dual_bound) * model.scale
 

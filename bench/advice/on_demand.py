@@ -1,8 +1,8 @@
-"""What queries have copied when each one in turn has what it lacks brought to one cluster, by the
-real analysis and router, against the fewest bytes of copies with which all of them run.
+"""Compares the bytes that data on demand copies with the fewest bytes with which all queries run.
 
-The fewest are found knowing all queries beforehand. The router knows one query, and the sizes and
-clusters of the tables in its database.
+Each query in turn has its missing data copied to one cluster, by the real analysis and router. The
+router knows one query, and the sizes and clusters of the tables in its database. The fewest bytes
+are computed from all queries.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ALL = 1 << 62  # bytes that a query may have copied
 
 
 def known_statements(texts: Iterable[str], namespace: Namespace, stock: Stock) -> list[Known]:
-    """The analysis of statements, all of which are understood."""
+    """The analyses of statements, all of which must be understood."""
     found = []
     for text in texts:
         statement = analyze(text, namespace, stock)
@@ -34,8 +34,8 @@ def known_statements(texts: Iterable[str], namespace: Namespace, stock: Stock) -
 def copied_bytes(
     statements: Sequence[Known], tables: Mapping[TableRef, TableFacts], clusters: Sequence[str]
 ) -> float:
-    """The bytes that are copied for the queries in this order, each with its copies made at once.
-    Tables have no partitions."""
+    """The bytes that are copied for the queries in this order. Each query's copies are made before
+    the next query. Tables have no partitions."""
     facts, total = dict(tables), 0.0
     names = tuple(map(ClusterName, clusters))
     for statement in statements:

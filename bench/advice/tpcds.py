@@ -1,7 +1,8 @@
 """Copies for the 99 queries of TPC-DS over three clusters with random primaries, ten seeds.
 
-Queries are read by the real analysis. A stream of them by a skewed popularity is cut in two: advice
-is made from the first half and judged on the second. Bytes are shares of copying everything.
+The real analysis reads the queries. A stream of queries with skewed popularity is divided in two
+halves: advice is made from the first and judged by the second. Bytes are shares of the bytes of all
+possible copies.
 """
 
 import time
@@ -65,7 +66,7 @@ def _line(row: Mapping[str, float]) -> str:
 
 
 def _even(stock: Stock, options: Sequence[Demand]) -> dict[str, float]:
-    """Each query once a day."""
+    """The results if each query runs once a day."""
     found = candidates(stock, options)
     problem, target = found.problem, SHARE * len(options)
     everything = 2 * sum(table.size or 0 for table in stock.tables.values() if table)
@@ -84,8 +85,8 @@ def _even(stock: Stock, options: Sequence[Demand]) -> dict[str, float]:
 
 
 def _halves(stock: Stock, texts: Sequence[str], seed: int) -> tuple[float, float]:
-    """The share of the second half that runs by the advice of the first, and its bytes against
-    those of the second half's own optimum for that share."""
+    """The share of the second half that runs with the advice of the first, and the advice's bytes
+    relative to the second half's own optimum for that share."""
     random = Random(seed + 100)
     popularity = [1 / (rank + 1) ** 0.5 for rank in range(len(texts))]
     random.shuffle(popularity)
@@ -104,7 +105,7 @@ def _halves(stock: Stock, texts: Sequence[str], seed: int) -> tuple[float, float
 
 
 def _popular(found: Candidates, target: float) -> frozenset[int]:
-    """The most read tables everywhere, one after the other."""
+    """Copies of the most read tables in all clusters, one table after the other."""
     reads: Counter[TableRef] = Counter()
     for demand in found.demands:
         parts = {part.table for _, needed in demand.options for part in needed}
@@ -145,13 +146,13 @@ def placed(stock: Stock, texts: Sequence[str]) -> tuple[dict[TableRef, TableFact
 
 
 def on_demand(stock: Stock, texts: Sequence[str]) -> float:
-    """The bytes that queries have copied one after the other, against the fewest for all."""
+    """The bytes that the queries copy one after the other, relative to the fewest for all."""
     facts, fewest = placed(stock, texts)
     return copied_bytes(analysed(stock, texts), facts, stock.clusters) / fewest
 
 
 def analysed(stock: Stock, texts: Sequence[str]) -> list[Known]:
-    """The queries, wherever the tables are."""
+    """The analyses of the queries, which do not depend on the clusters of the tables."""
     return known_statements(texts, _NAMESPACE, stock)
 
 

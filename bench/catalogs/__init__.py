@@ -1,1 +1,1 @@
-"""What listings and metadata calls cost, and the metastore view."""
+"""Benchmarks of listings, metadata calls and the metastore view."""

@@ -2,9 +2,9 @@
 
     python -m bench.catalogs.catalog [--tables N] [--rounds N]
 
-The client is a bare socket that fetches pages of 1,000 rows and decodes nothing. Rows are counted:
-both ways have to give as many. The first call of each kind fills Causeway's memory and is shown by
-itself, and so is the first call after a table of the database was made.
+The client is a bare socket that fetches pages of 1,000 rows and decodes nothing. Both ways must
+return the same number of rows. The first call of each kind fills Causeway's memory, so its time is
+separate; so is the time of the first call after a table of the database was created.
 """
 
 import argparse

@@ -1,14 +1,13 @@
-"""What crawls a catalog table by table, by turns through Causeway and directly.
+"""Crawls of a catalog table by table, by turns through Causeway and directly.
 
     python -m bench.catalogs.crawl [--tables N] [--rounds N] [--all-tables N]
 
 First three crawls: that of `dbt docs generate` (SHOW TABLE EXTENDED, and DESCRIBE EXTENDED of each
 table), that of a BI tool (SHOW TABLES, and DESCRIBE of each table), and that of a catalog tool over
 `--all-tables` further tables (SHOW TABLES, and DESCRIBE EXTENDED, SHOW CREATE TABLE and SHOW
-TBLPROPERTIES of each table). Then each statement by itself. The client is a bare socket that sends
-whole statements as PyHive does, fetches all and decodes nothing. The replies of both ways are
-compared byte by byte. Each crawl through Causeway is the first one: no table that it asks for is in
-memory.
+TBLPROPERTIES of each table). Then each statement alone. The client is a bare socket that sends
+statements as PyHive does, fetches all rows and decodes nothing. The replies of both ways are
+compared byte by byte. Each crawl is Causeway's first one: its tables are not in memory.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python -m bench.catalogs.metadata [--clients 100] [--tables 200] [--rounds 3]
 
-Each client has a session. In each round all clients begin together and make every call once, the
-clients in different orders. The first round is listed by itself: it has the first calls of new
+Each client has a session. In each round all clients start at the same time and make every call
+once, in different orders. The first round is listed separately: it has the first calls of new
 sessions, and it fills Causeway's memory. One table of the database is changed before each round.
 """
 
@@ -27,7 +27,7 @@ Times = dict[str, list[float]]  # seconds, by call
 
 
 def crowd(ways: list[Way]) -> Times:
-    """Each client makes every call once; all begin together."""
+    """Each client makes every call once; all start at the same time."""
     together = threading.Barrier(len(ways))
 
     def one(number: int) -> list[tuple[str, float]]:

@@ -1,10 +1,9 @@
-"""The view against the metastore itself, paired: the same call by turns, medians of both.
+"""Compares the view with the metastore itself: the same calls by turns, medians of both.
 
     python -m bench.catalogs.metastore [HOST:PORT] [--partitions N] [--rounds N]
 
-A raw client: it sends prepared bytes and finds where the reply ends, so that what is measured is
-the view and not a client's decoding. Two clusters; a third of the partitions has a copy in the
-cluster that asks.
+The client sends prepared bytes and only looks for the end of the reply, so that no decoding is
+measured. There are two clusters; a third of the partitions has a copy in the client's cluster.
 """
 
 import argparse
@@ -40,8 +39,9 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table. Times are medians in milliseconds, `ratio` of the paired runs."""
+class PairedTimes:
+    """One line of the table. Times are medians in milliseconds; `ratio` is the median of the
+    ratios of paired calls."""
 
     what: str
     direct: float
@@ -51,10 +51,10 @@ class Row:
 
 def run(
     metastore: Endpoint, partitions: int = 10_000, rounds: int = 9, many: TableRef | None = None
-) -> list[Row]:
-    """Measures against a running metastore; leaves nothing behind in it.
+) -> list[PairedTimes]:
+    """Measures with a running metastore, and removes what it creates there.
 
-    `many` is a table of `filled` that has so many partitions; without it one is made.
+    `many` is a table of `filled` with many partitions; without it one is created.
     """
     database = f"bench_{uuid4().hex[:8]}"
     with HmsClient((metastore,), timeout=1800.0) as client:
@@ -93,7 +93,7 @@ def _reads(
     many: tuple[TableRef, str],
     database: str,
     rounds: int,
-) -> Iterator[Row]:
+) -> Iterator[PairedTimes]:
     """`many` is a table and a condition that 100 of its partitions satisfy."""
     ref, hundred = many
     named = {1: (STRING, ref.db), 2: (STRING, ref.name)}
@@ -109,7 +109,9 @@ def _reads(
         yield _paired(f"get_partitions_by_filter{how}", metastore, where, some, rounds * 5)
 
 
-def _paired(what: str, direct: Endpoint, view: Endpoint, request: bytes, rounds: int) -> Row:
+def _paired(
+    what: str, direct: Endpoint, view: Endpoint, request: bytes, rounds: int
+) -> PairedTimes:
     with _connected(direct) as one, _connected(view) as other:
         sizes = _size(one, request), _size(other, request)
         _timed(one, request, sizes[0])
@@ -123,8 +125,8 @@ def _paired(what: str, direct: Endpoint, view: Endpoint, request: bytes, rounds:
 
 def _adds(
     metastore: Endpoint, view: Endpoint, client: HmsClient, database: str, rounds: int
-) -> Row:
-    """1,000 new partitions at a time, into two tables by turns."""
+) -> PairedTimes:
+    """Adds 1,000 new partitions at a time, into two tables by turns."""
     tables = []
     for name in ("added_directly", "added_by_view"):
         table = _table(TableRef(database, name))
@@ -143,9 +145,9 @@ def _adds(
     return _row("add_partitions of 1,000", pairs)
 
 
-def _row(what: str, pairs: list[tuple[float, float]]) -> Row:
+def _row(what: str, pairs: list[tuple[float, float]]) -> PairedTimes:
     direct, view = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
-    return Row(what, direct, view, statistics.median(b / a for a, b in pairs))
+    return PairedTimes(what, direct, view, statistics.median(b / a for a, b in pairs))
 
 
 def _size(connection: socket.socket, request: bytes) -> int:
@@ -208,7 +210,7 @@ def _partition(table: Table, number: int, copied: bool) -> Partition:
 def views(
     metastore: Endpoint, cache: float, writers: Writers = Writers.ANY
 ) -> Iterator[dict[str, Endpoint]]:
-    """`causeway metastore serve` as a process of its own; addresses by cluster."""
+    """Runs `causeway metastore serve` as a process; yields the addresses by cluster."""
     clusters = {
         name: {
             "FileSystem": each.filesystem,
@@ -254,7 +256,7 @@ def main() -> None:
         _print(run(metastore, partitions, args.rounds, table_of(partitions)))
 
 
-def _print(rows: list[Row]) -> None:
+def _print(rows: list[PairedTimes]) -> None:
     print(f"{'call':<38} {'direct ms':>10} {'view ms':>10} {'ratio':>6}")
     for row in rows:
         print(f"{row.what:<38} {row.direct:>10.2f} {row.view:>10.2f} {row.ratio:>6.2f}")

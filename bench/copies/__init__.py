@@ -1,1 +1,1 @@
-"""What copies and pulls cost, and the lifecycle shown on a small example."""
+"""Benchmarks of copies, pulls and the lifecycle, and a demonstration of the lifecycle."""

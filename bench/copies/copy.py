@@ -1,10 +1,10 @@
-"""Copies against `cp -r` and DistCp.
+"""Compares copies with `cp -r` and DistCp.
 
     python -m bench.copies.copy [--files 2000] [--size 2500000] [--rounds 3] [--distcp JAR]
 
-Ways are measured in turn, round by round, each round beginning with another; ratios are medians
-over rounds of the same round's pairs, since the machine's speed drifts. The Spark session is open,
-has carried some files and has compiled what it was going to; the source is in the page cache.
+Each round measures all ways in turn, beginning with another one. Ratios are medians of the rounds'
+own ratios, because the machine's speed changes. The Spark session is open and warm: it has copied
+some files, and its code is compiled. The source is in the page cache.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pipeline.spark.spark_files import SparkFiles
 
 Way = Callable[[Path], object]
 WARM = 4  # small copies before the first that is measured
-SETTLE = 5.0  # seconds for Java's compilers to end what the start of Spark gave them to do
+SETTLE = 5.0  # seconds for Java's compilers to finish the work of Spark's start
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def throughput(folder: Path, count: int, size: int, rounds: int, distcp: Path | None) -> None:
-    """Bytes of `count` files through each way."""
+    """Measures each way with `count` files."""
     source = folder / "source"
     source.mkdir()
     block = os.urandom(size)
@@ -72,7 +72,7 @@ def throughput(folder: Path, count: int, size: int, rounds: int, distcp: Path | 
 
 
 def ways_of(files: SparkFiles, source: Path, folder: Path, distcp: Path | None) -> dict[str, Way]:
-    """What copies the source to a target that is not there yet, by name."""
+    """The functions that copy the source to a new target, by name."""
     ways: dict[str, Way] = {
         "cp -r": lambda to: subprocess.run(["cp", "-r", source, to], check=True),
         "copy": lambda to: timed_copy(files, source, to, checksum=False),
@@ -84,8 +84,8 @@ def ways_of(files: SparkFiles, source: Path, folder: Path, distcp: Path | None) 
 
 
 def hollow(target: Path) -> None:
-    """Frees the bytes and keeps the names: after files were deleted by the thousand, ext4 looks
-    long for the inode of each new one, and that is not to be measured.
+    """Truncates the files instead of deleting them: after thousands of deletions, ext4 searches
+    long for free inodes, which would distort the measurement.
     """
     for file in target.iterdir():
         os.truncate(file, 0)
@@ -103,7 +103,7 @@ def timed_copy(
 
 
 def run_distcp(jar: Path, folder: Path, source: Path, target: Path) -> None:
-    """Hadoop's own tool on Spark's jars, its job run in this one process."""
+    """Runs Hadoop's DistCp with Spark's jars; its job runs in the same process."""
     java, home = find_java(), spark_home()
     words = [*jvm(java, "2g", folder), "-cp", f"{jar}{os.pathsep}{home / 'jars'}/*"]
     words += ["org.apache.hadoop.tools.DistCp", "-m", "2", source.as_uri(), target.as_uri()]

@@ -1,9 +1,10 @@
-"""Registration against bare add_partitions, reruns with nothing to do, planning retention.
+"""Measures registering partitions against bare add_partitions, reruns with nothing to do, and
+planning of retention.
 
     python -m bench.copies.copy_metadata [--partitions 1000] [--rerun 10000] [--postgresql JDBC_JAR]
 
-The metastore is the embedded one on Derby; with PostgreSQL's JDBC driver it keeps its tables in a
-PostgreSQL server of the bench's own instead (`initdb` and `pg_ctl` on PATH).
+The metastore is the embedded one on Derby. With PostgreSQL's JDBC driver, it uses a PostgreSQL
+server that this program starts instead (`initdb` and `pg_ctl` on PATH).
 """
 
 import argparse
@@ -121,7 +122,7 @@ def metadata(
 def registration(
     client: HmsClient, files: SparkFiles, folder: Path, count: int, rounds: int
 ) -> None:
-    """A bare add_partitions and a replication's registration, in turn."""
+    """Measures a bare add_partitions and a replication's registration, in turn."""
     one_registration(client, files, folder, "first", min(count, 100))
     pairs = [one_registration(client, files, folder, f"bare{n}", count) for n in range(rounds)]
     bare, ours = zip(*pairs, strict=True)
@@ -133,7 +134,7 @@ def registration(
 def one_registration(
     client: HmsClient, files: SparkFiles, folder: Path, db: str, count: int
 ) -> tuple[float, float]:
-    """Seconds of the bare call, and of the rounds' publishing in a replication of the same."""
+    """The seconds of the bare call, and of publishing the same partitions in a replication."""
     client.create_database(Database.make(db, (folder / db).as_uri()))
     table, parts = partitions_of(client, TableRef(db, "t"), folder, count)
     bare = seconds(lambda: client.add_partitions(table.ref, parts))
@@ -152,7 +153,7 @@ def one_registration(
 
 
 def nothing_to_do(client: HmsClient, folder: Path, count: int) -> None:
-    """Publishing some copies; and `causeway copy` of a table all of whose copies are fresh."""
+    """Measures publishing some copies, and `causeway copy` of a table with only fresh copies."""
     client.create_database(Database.make("rerun", (folder / "rerun").as_uri()))
     table, parts = partitions_of(client, TableRef("rerun", "t"), folder, count)
     objects = ObjectCatalog(client, C1)
@@ -200,7 +201,7 @@ def retention(count: int = 100_000) -> None:
 def partitions_of(
     client: HmsClient, ref: TableRef, folder: Path, count: int
 ) -> tuple[Table, list[Partition]]:
-    """A new table and partitions of it that are not yet added, each with one small file."""
+    """A new table, and partitions that are not added yet, each with one small file."""
     place = folder / ref.db / ref.name
     table = Table.make(
         ref, (("a", "int"),), location=place.as_uri(), partition_keys=(("ds", "string"),)

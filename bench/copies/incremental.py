@@ -4,10 +4,9 @@ Replication of the table.
     python -m bench.copies.incremental [--partitions 2000,10000] [--versions 6,9] [--rows 20]
                                 [--rounds 5] [--no-spark | --no-scan]
 
-Each table is copy-on-write: one commit into all partitions, then one that changes ten rows in each
-of two. --no-scan leaves out the full scan, which takes minutes. Ways are measured in turn, round by
-round, after one round that does not count; a ratio is the median over rounds of the same round's
-pairs.
+Each table is copy-on-write. Its first commit writes all partitions, the second changes ten rows in
+each of two. --no-scan omits the full scan, which takes minutes. Each round measures all ways in
+turn, after one round that does not count. A ratio is the median of the rounds' own ratios.
 """
 
 import argparse
@@ -112,7 +111,7 @@ SPARK = {"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.log.lev
 
 
 def make(base: Path, partitions: int, rows: int, version: int) -> None:
-    """The table, file by file: Hudi's writer takes minutes for so many partitions."""
+    """Writes the table file by file, because Hudi's writer takes minutes for many partitions."""
     timeline_of(base, version).mkdir(parents=True)
     properties = {
         "hoodie.table.name": base.name,
@@ -135,7 +134,7 @@ def timeline_of(base: Path, version: int) -> Path:
 def written(
     base: Path, instant: str, partitions: list[str], rows: int, changed: int
 ) -> dict[str, list[dict[str, object]]]:
-    """The files of one commit; what it says of them, by partition."""
+    """Writes the files of one commit; returns the commit's metadata of them, by partition."""
     stats: dict[str, list[dict[str, object]]] = {}
     for partition in partitions:
         name = f"{partition[2:]}-0_0-0-0_{instant}.parquet"
@@ -182,7 +181,7 @@ def complete(
 
 
 def ways(spark: SparkSession | None, base: str) -> dict[str, Way]:
-    """Name -> a call that gives rows, or files, for the last commit's changes."""
+    """Maps the name of each way to a function that reads the rows, or files, of the last commit."""
     since = first_key(base)
     opened = open_for_changes(base, LocalStorage())
 
@@ -230,7 +229,7 @@ def first_key(base: str) -> str:
 
 
 def full_listing(base: str) -> tuple[int, int]:
-    """Files and list calls of looking into every partition."""
+    """The files and list calls of listing every partition."""
     storage = CountingStorage()
     table = open_for_changes(base, storage)
     before = storage.lists
@@ -238,7 +237,7 @@ def full_listing(base: str) -> tuple[int, int]:
 
 
 def measure(every: dict[str, Way], rounds: int) -> dict[str, tuple[int, list[float]]]:
-    """Answer and seconds of each way in each round."""
+    """The result of each way, and its seconds in each round."""
     taken: dict[str, tuple[int, list[float]]] = {name: (0, []) for name in every}
     for number in range(rounds + 1):
         for name, way in every.items():
@@ -269,8 +268,8 @@ def costs(base: str) -> None:
 
 
 def replicas(spark: SparkSession, base: Path, version: int) -> None:
-    """A first replication, one without changes, and one after a change of two partitions. Through
-    Hadoop's file systems, as on HDFS.
+    """Measures a first replication, one without changes, and one after a change of two partitions,
+    through Hadoop's file systems, as on HDFS.
     """
     source, target, storage = base.as_uri(), f"{base.as_uri()}-replica", HadoopStorage(spark)
     for what in ("first", "nothing new", "two partitions"):

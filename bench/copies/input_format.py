@@ -1,10 +1,10 @@
-"""Listing a Hudi table by the jar's input format against Hudi's own, which Hive would use.
+"""Compares listing a Hudi table by the guard jar's input format and by Hudi's own, for Hive.
 
     python -m bench.copies.input_format [--partitions 10000] [--versions 6,9] [--rounds 5]
 
-The job's paths are all partitions, as for a statement over the whole table. One commit wrote each
-of them, another one changed two. Both formats list in turn, each time as a new object, round by
-round after one that does not count; a ratio is the median over rounds of the same round's pairs.
+The job's paths are all partitions, as for a statement over the whole table. One commit wrote all of
+them, another changed two. In each round both formats list in turn, as new objects; the first round
+does not count. A ratio is the median of the rounds' own ratios.
 """
 
 import argparse

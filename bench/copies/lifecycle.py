@@ -1,4 +1,4 @@
-"""A lifecycle server at work: partitions replicated a second, and the eviction of many partitions.
+"""Measures a lifecycle server: partitions replicated a second, and the eviction of many partitions.
 
     python -m bench.copies.lifecycle [--partitions 1000] [--evicted 10000] [--together 200]
 
@@ -102,7 +102,7 @@ class Bench:
         return [each.state for each in found if each.key.schedule.action is action]
 
     def replicate(self, count: int, together: int) -> None:
-        """A catch-up over `count` hours; the first ones, which compile, are not counted."""
+        """Measures a catch-up over `count` hours, without the first ones, which warm up."""
         warm = min(20, count)
         now = START + (count + warm - 1) * HOUR
         self.table(SOURCE, count + warm)

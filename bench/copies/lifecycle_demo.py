@@ -1,7 +1,7 @@
-"""`make lifecycle-demo`: the specification's example of feeds and processes, run for real.
+"""`make lifecycle-demo`: runs the specification's example of feeds and processes.
 
-Two embedded stacks with a metastore each stand for the primary and the BCP cluster. The feed's
-768 instances are planned; a window of them is replicated, retained and processed.
+Two embedded stacks, each with a metastore, are the primary and the BCP cluster. The feed's 768
+instances are planned; a window of them is replicated, retained and processed.
 """
 
 import argparse
@@ -35,7 +35,7 @@ ROWS = 1000
 
 
 class DemoFailed(Exception):
-    """Something was not as it should be."""
+    """A result differs from the expected one."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Demo:
             return cursor.fetchall() if asked else []
 
     def run(self, *words: str, expect: int = 0) -> str:
-        """A causeway command, shown with what it printed; its output."""
+        """Runs a causeway command, prints it with its output, and returns the output."""
         print(f"\n$ causeway {' '.join(words)}", flush=True)
         out, log = io.StringIO(), self.folder / "events.jsonl"
         with (
@@ -74,7 +74,7 @@ class Demo:
 
 
 def check(what: str, found: object, expected: object) -> None:
-    """Say it, or raise DemoFailed."""
+    """Prints the result. Raises DemoFailed if it differs from the expected one."""
     if found != expected:
         raise DemoFailed(f"{what}: {found!r} instead of {expected!r}")
     print(f"  -> {what}", flush=True)
@@ -89,7 +89,7 @@ def hour(number: int) -> str:
 
 
 def make_tables(demo: Demo) -> None:
-    """The tables exist before the feeds do; each hour is one partition."""
+    """Creates the tables, which must exist before the feeds. Each hour is a partition."""
     columns = "(id BIGINT, name STRING, amount DECIMAL(10,2)) PARTITIONED BY (ds STRING)"
     demo.sql(
         PRIMARY,
@@ -144,7 +144,7 @@ def _sets(values: dict[str, str]) -> list[str]:
 
 
 def serve(demo: Demo, time_text: str) -> None:
-    """One server's rounds at that time, until nothing is left to do."""
+    """Runs a server at that time until nothing is left to do."""
     began = time.monotonic()
     demo.run("lifecycle", "serve", "--once", "--at", time_text, "--master", "local[2]")
     print(f"  ({time.monotonic() - began:.1f} s)", flush=True)

@@ -1,1 +1,1 @@
-"""A fleet in a simulation: the real analysis, router, cache and advice over tables in a model."""
+"""Simulates a fleet: the real analysis, router, cache and advice work on a model of tables."""

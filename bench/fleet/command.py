@@ -1,4 +1,4 @@
-"""`python -m bench.fleet`: a day of a fleet that no machine here holds, by the real decisions.
+"""`python -m bench.fleet`: simulates a day of a large fleet with the real decisions.
 
     python -m bench.fleet --scale 0.01
     python -m bench.fleet --scale 1 --routed 0.2 --json day.json --html day.html

@@ -1,9 +1,9 @@
-"""A day of the fleet, in order of time.
+"""A day of the fleet, in the order of time.
 
-Reads arrive as their shapes say; pipelines begin at their times and write for some minutes. While a
-table is written, and until its copies are sent again, they are stale. Each statement's facts come
-from the proxy's cache, and the proxy's router decides; the model checks each decision by its own
-counters. At noon the advice is applied.
+Reads arrive with the rates of `shapes`; pipelines start at their times and write for some minutes.
+While a table is written, and until its copies are sent again, the copies are stale. The proxy's
+cache returns each statement's facts, and the proxy's router decides. The model checks each decision
+by its own counters. At noon the advice is applied.
 """
 
 import resource
@@ -31,19 +31,20 @@ from router.request import Facts, Request, wanted_partitions
 from router.route import route
 
 NUMBERS = {name: number for number, name in enumerate(CLUSTERS)}
-WRITE_SECONDS = 120.0  # a pipeline's median
+WRITE_SECONDS = 120.0  # median time that a pipeline writes
 NOON = PERIODS // 2
 REPLAYED = 50_000  # statements of the morning in the advice's log
 SNAPSHOT_LIMIT, SNAPSHOT_TTL = 10_000, 60.0  # the defaults of snapshot.limit and snapshot.ttl
 
 
 class StaleRead(AssertionError):
-    """A decision let a statement read what is not the newest."""
+    """A decision let a statement read stale data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`routed` is the share of the reads that are decided; all are drawn, and all pipelines run."""
+    """The options of the simulation. `routed` is the share of the reads that are decided; all reads
+    are drawn, and all pipelines run."""
 
     scale: float = 1.0
     seed: int = 1
@@ -56,7 +57,7 @@ class Options:
 
 @dataclass(slots=True)
 class Course:
-    """What the day was."""
+    """The results of a day."""
 
     options: Options
     tables: int
@@ -96,7 +97,7 @@ class Day:
         self._logged = min(1.0, options.replayed / morning)
 
     async def run(self, progress: Callable[[str], None] = lambda _: None) -> Course:
-        """The whole day. Raises StaleRead."""
+        """Simulates the whole day. Raises StaleRead."""
         began = time.process_time()
         for number in range(PERIODS):
             if number == NOON and self._options.advised:
@@ -141,7 +142,7 @@ class Day:
     async def _until(
         self, until: float, pipelines: list[tuple[float, Drawn]], period: Period
     ) -> None:
-        """Everything that begins or ends before."""
+        """Runs all events until this time."""
         while True:
             event = self._events[0][0] if self._events else until
             pipeline = pipelines[-1][0] if pipelines else until
@@ -200,7 +201,8 @@ class Day:
         return found
 
     def _checked(self, drawn: Drawn, name: ClusterName) -> bool:
-        """Whether the cluster is not the primary of all; raises StaleRead."""
+        """Whether the statement needs copies in the cluster. Raises StaleRead if it would read
+        stale data."""
         template, cluster, fleet = drawn.template, NUMBERS[name], self._fleet
         days: Sequence[int] = [drawn.age + 1]
         if template.operator == ">=":
@@ -241,8 +243,8 @@ class Day:
         self._start(link)
 
     def _start(self, link: Link) -> None:
-        """Begins what waits at the link. A copy does not begin while its source is written: the
-        end of the write asks for it again."""
+        """Starts the next transfer of the link. A table that is being written is not copied; the
+        end of the write queues it again."""
         transfer = self._links.next(link)
         if transfer is not None:
             table = transfer.table

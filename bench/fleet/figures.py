@@ -1,4 +1,4 @@
-"""What is counted in each period of the day, and the curves made of it."""
+"""The counters of each period of the day, and the curves made from them."""
 
 from array import array
 from collections import Counter
@@ -11,7 +11,8 @@ MICROSECOND = 1e-6
 
 
 class Durations:
-    """Times in steps of an eighth of a power of two, so that quantiles of millions take no room."""
+    """A histogram of times, in steps of an eighth of a power of two, with quantiles of millions in
+    little memory."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
@@ -24,7 +25,7 @@ class Durations:
         self.count += 1
 
     def quantile(self, share: float) -> float:
-        """Seconds below which a share of the times is, at most an eighth too long."""
+        """The quantile in seconds, at most an eighth too high."""
         left = share * self.count
         for number in sorted(self._counts):
             left -= self._counts[number]
@@ -43,10 +44,11 @@ class Durations:
 
 @dataclass(slots=True)
 class Period:
-    """`ran` and `refused` count statements that were decided; `elsewhere` ran by copies. `lags` are
-    seconds from the first write that a copy missed until it was fresh again; `stale` are copies
-    that are not, and `queued` transfers that wait, at the end. `sent` are bytes, `hits` tables
-    whose facts were in memory, `rss` is the most memory that the process had."""
+    """The counters of a period. `ran` and `refused` count decided statements; `elsewhere` those
+    that ran with copies. `lags` are the seconds from the first write that a copy missed until it
+    was fresh again. `stale` copies and `queued` transfers are counted at the end of the period.
+    `sent` are bytes, `hits` tables whose facts were in memory, `rss` the most memory of the
+    process."""
 
     ran: int = 0
     refused: int = 0
@@ -70,7 +72,7 @@ class Period:
         return self.ran + self.refused
 
     def figures(self) -> dict[str, Any]:
-        """What depends on the seed alone."""
+        """The figures that depend only on the seed."""
         lags = sorted(self.lags)
         return {
             "routed": self.routed,
@@ -91,7 +93,7 @@ class Period:
         }
 
     def times(self) -> dict[str, Any]:
-        """What depends on the machine: microseconds, and bytes of the process."""
+        """The figures that depend on the machine: microseconds, and bytes of the process."""
         return {
             "decision": self.decisions.document(),
             "route": self.routes.document(),

@@ -1,8 +1,8 @@
 """The fleet: tables, partitions, copies and running writes, in a compact model.
 
-A table is some numbers in arrays. A partition is none until it is written: its versions are kept
-then. The model knows the truth by plain counters; what the metastore would say of a table is made
-of it on demand, in the metastore's own words (`conf.placement`).
+A table is an index into arrays of numbers. Versions of a partition are kept once it is written. The
+model has the true versions as plain counters. The metastore's facts of a table are computed from
+them when they are read (`conf.placement`).
 """
 
 from array import array
@@ -66,7 +66,7 @@ class Copy:
 
 
 class Fleet:
-    """`scale` 1 is a million tables. Equal scales and seeds give equal fleets."""
+    """The fleet: a million tables for `scale` 1. Equal scales and seeds give equal fleets."""
 
     def __init__(self, scale: float, seed: int) -> None:
         random = Random(seed)
@@ -103,7 +103,8 @@ class Fleet:
         self.sizes.append(mean / hours * random.lognormvariate(-0.5, 1))
 
     def _copied_by_hand(self, random: Random) -> None:
-        """What somebody had copied before: half of the dimensions, in two clusters each."""
+        """Adds the copies that exist at the beginning: half of the dimensions, in two clusters
+        each."""
         for area in range(self.areas):
             for local in range(0, DIMENSIONS, 2):
                 table = area * AREA + local
@@ -141,7 +142,7 @@ class Fleet:
     # the truth
 
     def is_readable(self, table: int, days: Iterable[int], cluster: int) -> bool:
-        """Whether the cluster has the newest bytes of these partitions, by counters alone."""
+        """Whether the cluster has the newest versions of these partitions, by the counters."""
         if self.primaries[table] == cluster:
             return True
         copy = self.copies.get(table, {}).get(cluster)

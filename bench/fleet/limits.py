@@ -1,9 +1,9 @@
-"""The product's own classes at the size of the fleet, as far as this machine's memory holds them.
+"""Measures the product's classes at the size of the fleet, as far as this machine's memory allows.
 
     python -m bench.fleet.limits [--tables 20000] [--partitions 1000000]
 
-Memory is what the process has more after the objects were made of a metastore's bytes; times are of
-the processor. What the fleet would need is the figure of one table or partition times its number.
+Memory is the growth of the process after objects were made from a metastore's bytes; times are
+processor times. The fleet needs the figure of one table or partition times their number.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def _column(table: int, number: int) -> str:
 
 
 def read_table(number: int) -> Table:
-    """A table of ten columns and a partition a day, made of the bytes that a metastore sends."""
+    """A table with ten columns and a partition a day, decoded from a metastore's bytes."""
     columns = [(_column(number, n), ("bigint", "string", "double")[n % 3]) for n in range(COLUMNS)]
     table = Table.make(
         TableRef(f"area{number // 1000:04}", f"table_{number}"),
@@ -98,7 +98,7 @@ def record_of(number: int) -> TableRecord:
 
 
 def names(count: int, hours: int = 1) -> Iterator[str]:
-    """Names of partitions as a reply has them: each is a text of its own."""
+    """Names of partitions, as separate strings, as decoding a reply makes them."""
     for number in range(count // hours):
         day = _FIRST - timedelta(days=number)
         for hour in range(hours):
@@ -106,7 +106,7 @@ def names(count: int, hours: int = 1) -> Iterator[str]:
 
 
 def memory(tables: int) -> Iterator[str]:
-    """The snapshot's tables, and their partitions."""
+    """Measures the memory of the snapshot's tables and partitions."""
     snapshot = Snapshot(ttl=1e9, limit=10 * tables)
     start = resident()
     for number in range(tables):
@@ -130,7 +130,8 @@ def memory(tables: int) -> Iterator[str]:
 
 
 def decisions(most: int) -> Iterator[str]:
-    """One statement over one table with ever more partitions: a day of it, and all days since."""
+    """Measures one statement over a table with more and more partitions: for one day, and for all
+    days since then."""
     count = 100
     while count <= most:
         started = time.process_time()
@@ -167,7 +168,7 @@ def _decided(record: TableRecord, condition: str) -> tuple[float, float]:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Its time is that of the simulation."""
+    """An event loop whose time is that of the simulation."""
 
     now = 0.0
 
@@ -176,8 +177,8 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class _Listed:
-    """The metastore and the changes as a listing asks for them: databases of a thousand tables, as
-    many as the fleet has, of which none changes."""
+    """A metastore for listings, and its feed of changes: all databases of the fleet, with a
+    thousand tables each, and no changes."""
 
     newer = False
 
@@ -206,7 +207,8 @@ class _Listed:
 
 
 def listing(questions: int) -> Iterator[str]:
-    """Tools that ask for the tables of a database each second, and of all once in ten minutes."""
+    """Measures tools that list the tables of one database each second, and of all databases every
+    ten minutes."""
     source: Any = _Listed()
     answered = Counter[bool]()
 
@@ -230,7 +232,7 @@ def listing(questions: int) -> Iterator[str]:
 
 
 def stock(tables: int) -> Iterator[str]:
-    """The stock of `causeway assess`, and what it adds up over all tables."""
+    """Measures the stock of `causeway assess`, and the sums over all its tables."""
     start = resident()
     held = dict(_stocked(number) for number in range(tables))
     each = (resident() - start) / tables

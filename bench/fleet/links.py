@@ -1,17 +1,17 @@
-"""Copies that travel from cluster to cluster: one at a time on each link, in order."""
+"""Transfers of copies from cluster to cluster: one at a time on each link, in order."""
 
 from collections import deque
 from dataclasses import dataclass, field
 
 RATE = 1.25e9  # bytes a second of each link: 10 Gbit/s
-START = 20.0  # seconds that a copy takes beside its bytes: a Spark job
+START = 20.0  # seconds of a Spark job that each copy takes besides sending its bytes
 
 Link = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Days of a table, as in `fleet.Object`, that a cluster is to get."""
+    """Days of a table, as in `fleet.Object`, to send to a cluster."""
 
     table: int
     cluster: int
@@ -25,7 +25,7 @@ class Transfer:
 
 @dataclass(slots=True)
 class Links:
-    """What waits at each link, and the bytes that each has sent."""
+    """The transfers that wait for each link, and the bytes that each link has sent."""
 
     waiting: dict[Link, deque[Transfer]] = field(default_factory=dict)
     running: set[Link] = field(default_factory=set)
@@ -34,14 +34,14 @@ class Links:
     _queued: set[tuple[int, int, tuple[int, ...]]] = field(default_factory=set)
 
     def add(self, link: Link, transfer: Transfer) -> None:
-        """Once: a transfer that waits already will send what is there when it begins."""
+        """Queues a transfer, unless it waits already: it sends the newest data when it starts."""
         key = (transfer.table, transfer.cluster, transfer.days)
         if key not in self._queued:
             self._queued.add(key)
             self.waiting.setdefault(link, deque()).append(transfer)
 
     def next(self, link: Link) -> Transfer | None:
-        """The transfer that begins now; None while one runs or none waits."""
+        """Starts and returns the next transfer; None while one runs, or if none waits."""
         if link in self.running or not self.waiting.get(link):
             return None
         transfer = self.waiting[link].popleft()

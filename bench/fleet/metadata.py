@@ -1,7 +1,7 @@
-"""What the metastore would say of the fleet's tables, and the proxy's own cache of it.
+"""A metastore of the fleet's tables, and the proxy's own cache of it.
 
-The snapshot, its partitions and their loader are the proxy's; only the calls end here, in the
-model, which counts them.
+The snapshot, its partitions and their loader are the proxy's. Their calls to the metastore end in
+the model, which counts them.
 """
 
 import asyncio
@@ -141,8 +141,8 @@ class Pool:
 
 
 class Cache:
-    """One worker of a proxy whose metastore changes only through the views: a table is read again
-    when it has changed, and when it is older than the snapshot's ttl."""
+    """The cache of one worker of a proxy whose metastore changes only through the views. A table is
+    read again when it has changed, or when its facts are older than the snapshot's ttl."""
 
     def __init__(
         self, metastore: Metastore, limit: int, ttl: float, clock: Callable[[], float]
@@ -160,7 +160,7 @@ class Cache:
     async def facts(
         self, table: int, ref: TableRef, selectors: Sequence[Selector] | None
     ) -> TableFacts | None:
-        """The facts of a table, read where the snapshot does not have them."""
+        """The facts of a table, read from the metastore if the snapshot lacks them."""
         if table not in self._changed:
             try:
                 found = self.snapshot.facts(ref, selectors)

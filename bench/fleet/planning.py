@@ -1,7 +1,7 @@
-"""Advice at noon: the statements of the morning replayed, and the copies that let more of them run.
+"""Advice at noon: replays statements of the morning, and plans copies with which more of them run.
 
-The replay, the candidates, the search and the policy are those of `causeway advise`. A log of some
-statements of the morning stands for all of them.
+The replay, the candidates, the search and the policy are those of `causeway advise`. A sample of
+the morning's statements represents all of them.
 """
 
 import time
@@ -31,7 +31,8 @@ NOON = datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC).timestamp()
 
 @dataclass(slots=True)
 class Planned:
-    """`seconds` are of the processor, by step; the rest is the same for equal seeds."""
+    """The results of planning. `seconds` are processor times by step; all else depends only on the
+    seed."""
 
     replayed: int = 0
     tables: int = 0
@@ -58,9 +59,9 @@ class _Clock:
 def plan(
     fleet: Fleet, templates: Templates, log: Sequence[Drawn], statements: int
 ) -> tuple[list[Transfer], Planned]:
-    """The transfers that the advice asks for; copies are in the model from now on.
+    """Applies the advice to the model, and returns the transfers that fill its copies.
 
-    `log` are some of the statements of the morning, of which there were `statements`.
+    `log` is a sample of the morning's `statements`.
     """
     planned = Planned(replayed=len(log))
     clock = _Clock(planned)
@@ -119,7 +120,7 @@ def table_stock(fleet: Fleet, metastore: Metastore, table: int, runs: int) -> Ta
 
 
 def _replayed(fleet: Fleet, stock: Stock, log: Sequence[Drawn], weight: float) -> ReplaySummary:
-    """Each text once; a statement of the log counts as `weight` a day."""
+    """Replays each text once; a statement of the log counts as `weight` a day."""
     day = int(NOON // DAY)
     texts = Counter((drawn.template.text(fleet, day_of(drawn.age)), day) for drawn in log)
     outcomes = []
@@ -131,7 +132,7 @@ def _replayed(fleet: Fleet, stock: Stock, log: Sequence[Drawn], weight: float) -
 
 
 def applied(fleet: Fleet, stock: Stock, chosen: Sequence[Advice]) -> list[Transfer]:
-    """Makes and drops copies in the model; the transfers that fill what is made."""
+    """Makes and drops copies in the model; returns the transfers that fill new copies."""
     wanted: dict[tuple[int, int], int] = {}
     dropped = []
     for each in chosen:
@@ -161,7 +162,7 @@ def _days_of(fleet: Fleet, stock: Stock, each: Advice) -> int:
 
 
 def _made(fleet: Fleet, table: int, cluster: int, days: int) -> list[Transfer]:
-    """A copy of the newest days, which has nothing of them yet but what was there."""
+    """Adds a copy of the newest days, which keeps the days that were there already."""
     copies = fleet.copies.setdefault(table, {})
     old = copies.get(cluster)
     if old is not None and old.days >= days:

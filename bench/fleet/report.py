@@ -15,7 +15,7 @@ _HOUR = 3_600 // SECONDS  # periods
 
 
 def figures(course: Course) -> dict[str, Any]:
-    """What equal options give equally."""
+    """The figures that are the same for equal options."""
     planned = None if course.planned is None else asdict(course.planned)
     if planned is not None:
         del planned["seconds"]
@@ -38,7 +38,7 @@ def figures(course: Course) -> dict[str, Any]:
 
 
 def times(course: Course) -> dict[str, Any]:
-    """What the machine took: seconds of the processor, microseconds, bytes."""
+    """The figures that depend on the machine: processor seconds, microseconds, bytes."""
     return {
         "seconds": round(course.seconds, 1),
         "analysis_of_a_template": round(1e6 * course.analysis_seconds / max(course.analysed, 1), 1),
@@ -49,7 +49,7 @@ def times(course: Course) -> dict[str, Any]:
 
 
 def as_text(course: Course) -> Iterator[str]:
-    """Lines for a terminal, one an hour."""
+    """The lines for a terminal, one for each hour, and a summary."""
     found, took = figures(course), times(course)
     yield (
         f"{course.tables:,} tables, {course.partitions:,} partitions; {course.statements:,}"
@@ -116,7 +116,7 @@ _CALLS = (
 
 
 def page(course: Course) -> str:
-    """The curves as a page."""
+    """An HTML page with the curves."""
     found, periods = figures(course), course.periods
     hours = [(number + 1) * SECONDS / 3_600 for number in range(len(periods))]
     curves = (
@@ -151,7 +151,7 @@ def page(course: Course) -> str:
 
 
 def _summary(course: Course) -> Iterator[str]:
-    """The lines for people without those of hours."""
+    """The lines of the summary."""
     return (
         line for line in as_text(course) if not line[:4].strip().isdigit() and "RSS" not in line
     )

@@ -1,4 +1,4 @@
-"""The figures of public traces that the simulated day has, and the draws that give it them.
+"""Figures of public traces, and random draws with which the simulated day has the same figures.
 
 - Facebook's Hadoop trace of 2010 with input paths (SWIM, FB-2010_samples_24_times_1hr): 25,428 jobs
   a day read 17,158 paths, 1.21 PB; 1 % of the paths are in 26 % of the jobs; 31 % of the bytes were
@@ -25,8 +25,8 @@ TABLES_OF_QUERIES = {
     1: 2, 2: 2, 3: 17, 4: 24, 5: 23, 6: 16, 7: 8, 8: 2, 9: 2, 10: 1, 12: 1, 13: 1,
 }  # fmt: skip
 
-# Some jobs read one of few hot paths, the others any path; found by trying until JOBS, PATHS and
-# TOP_SHARE hold.
+# Some jobs read one of few hot paths, the others any path. These values were found by trial; with
+# them JOBS, PATHS and TOP_SHARE are reproduced.
 HOT_JOBS = 0.25  # of the jobs
 HOT_PATHS = 0.004  # for each job
 COLD_JOBS_A_PATH = 0.19  # jobs that read any path, by the paths that there are

@@ -1,4 +1,4 @@
-"""The statements of the day by the shapes of the traces, and whether they have these shapes."""
+"""Draws the statements of the day by the figures of the traces, and measures their figures."""
 
 from array import array
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
 
 @dataclass(slots=True)
 class Shapes:
-    """What the statements of the day were, to be compared with the traces."""
+    """The figures of the day's statements, for comparison with the traces."""
 
     jobs: int = 0
     bytes: float = 0.0
@@ -44,7 +44,7 @@ class Shapes:
 
 
 class Statements:
-    """Draws the reads of the day, and keeps what tells their shapes."""
+    """Draws the reads of the day, and counts their figures."""
 
     def __init__(self, fleet: Fleet, seed: int) -> None:
         self._fleet = fleet

@@ -1,4 +1,4 @@
-"""The templates of the fleet's statements: their texts, and what the real analysis says of them.
+"""The templates of the fleet's statements: their texts and their real analyses.
 
 - *jobs* read one partition of a large table, joined with few dimensions; their shares of paths and
   bytes are those of the trace.
@@ -6,8 +6,8 @@
   repeat few texts.
 - *pipelines* write today's partition of a table, or a whole dimension, some times a day.
 
-Each template is analysed once. Statements of one template differ in the day that they name: its
-condition is that of the real analysis of the same condition, put in its place.
+Each template is analysed once. Statements of a template differ only in the day that they name; the
+analysed condition for that day replaces the template's.
 """
 
 from collections.abc import Sequence
@@ -139,9 +139,9 @@ def _dimensions(
 
 
 class Analyses:
-    """What statements are: a template's analysis with the condition of the day that is named.
+    """The analyses of statements: a template's analysis with the condition for the named day.
 
-    Templates are known by identity: they have to live as long as this does.
+    Templates are cached by identity, so they must live as long as this object.
     """
 
     def __init__(self, fleet: Fleet) -> None:

@@ -1,1 +1,1 @@
-"""What rows of results cost: packed in columns, read through JDBC, left unread."""
+"""Benchmarks of results: packed in columns, read through JDBC, and unread."""

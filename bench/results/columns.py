@@ -1,10 +1,11 @@
-"""A large result, packed in columns by executors and as Spark collects it, by turns.
+"""Compares a large result that executors pack in columns with one that Spark collects, by turns.
 
     python -m bench.results.columns [--rounds N]
 
-One Thrift Server of an embedded stack, directly: a session that packs and one that does not. The
-clients are a bare socket that decodes nothing, PyHive and the hive-jdbc that Spark brings.
-Processor time is the Thrift Server's, whose tasks run in it. The last rows are a result of one row.
+The Thrift Server of an embedded stack is called directly, in a session that packs and in one that
+does not. The clients are a bare socket that decodes nothing, PyHive, and the hive-jdbc in Spark's
+jars. Processor time is that of the Thrift Server and its tasks. The last lines are for a result of
+one row.
 """
 
 import argparse
@@ -37,7 +38,7 @@ WARM = 5
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One statement: milliseconds until it was executed and in all; -1: not measured."""
+    """The milliseconds of one statement until it was executed, and in all; -1 if not measured."""
 
     executing: float
     whole: float
@@ -63,7 +64,7 @@ def by_turns(client: Client, rounds: int, warm: int = WARM) -> Found:
 
 
 def raw(endpoint: Endpoint, rounds: int, sql: str, rows: int, server: int) -> Found:
-    """A socket that decodes nothing."""
+    """Measures with a socket that decodes nothing."""
     with RawClient(endpoint) as client:
         sessions = {name: client.open() for name in PACKED}
         for name, packs in PACKED.items():

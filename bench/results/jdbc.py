@@ -1,12 +1,12 @@
-"""30,000 rows through hive-jdbc 4.0.1, directly, by HAProxy and through Causeway, in one run.
+"""Reads 30,000 rows with hive-jdbc 4.0.1, directly, through HAProxy and through Causeway.
 
     python -m bench.results.jdbc [--driver JAR] [--rounds N]
 
-One JVM holds a connection for each way and asks them by turns; it takes the time itself, after
-rounds that are not counted. The driver asks for the statement's state before each row until the
-state says that there is a result set, which a Thrift Server's never does: this counts as reading.
-Executing is the cluster's own work and has a column of its own, and so has the time in which a
-socket that decodes nothing reads the rows from the Thrift Server. Without --driver Maven fetches
+One JVM has a connection for each way, uses them by turns, and measures the time itself, after some
+rounds that do not count. The driver requests the statement's status before each row until the
+status says that there is a result set, which a Thrift Server never says; this counts as reading.
+Separate columns have the time of executing, which is the cluster's work, and the time in which a
+socket that decodes nothing reads the rows from the Thrift Server. Without --driver, Maven downloads
 the driver.
 """
 

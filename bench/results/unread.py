@@ -2,11 +2,10 @@
 
     python -m bench.results.unread [--results 6] [--megabytes 300] [--seconds 30] [--spark K=V]..
 
-Each result is asked for by a user of its own, and not fetched. Meanwhile, and for a while longer, a
-client asks through the proxy for a value that takes no task: `SELECT 1` takes one, which waits for
-the tasks of the results. The rows of one kind of result are random; those of the
-other are compressed well, so that Spark, which compares compressed rows with
-spark.driver.maxResultSize, takes them for small ones.
+Each result belongs to another user, who does not fetch it. Meanwhile, and some time longer, another
+client runs a statement that needs no task. (`SELECT 1` needs one, which would wait for the
+tasks of the results.) One kind of result has random rows. The rows of the other kind are easy to
+compress: Spark compares compressed rows with spark.driver.maxResultSize, so they count as small.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""What one statement costs: its analysis, its claim, its route, its place in the history."""
+"""Benchmarks of one statement: its analysis, claim, routing and record in the history."""

@@ -1,12 +1,11 @@
-"""What a claim costs a statement: the guard's look at Spark's plans, and the claim's making.
+"""Measures the cost of a claim: the guard's check of Spark's plans, and building the claim.
 
     python -m bench.statements.claims [--blocks N]
 
-Both ways go to the same Thrift Server with the guard, directly and in turn; one sends a claim.
-Blocks of statements with and without a claim take turns. Differences are medians over pairs of
-blocks, a statement each: of the time that a client waits, and of the server's processor time, which
-tells more where other work takes part of the cores. The making of the claim is measured in this
-process.
+Blocks of statements with and without a claim go to the same Thrift Server with the guard, directly
+and by turns. Differences are medians over pairs of blocks, for one statement: of the client's
+waiting time, and of the server's processor time, which is more exact if other work uses the cores.
+Building the claim is measured in this process.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The processor time that the proxy itself takes for one statement, and what it asks of others.
+"""Measures the processor time of the proxy for one statement, and the calls that it makes.
 
     python -m bench.statements.processor [--blocks 25] [--questions point ..]
 

@@ -1,9 +1,9 @@
-"""Routing over tables of very many partitions: the proxy's own decision, on a real metastore.
+"""Measures the proxy's decisions for tables with very many partitions, on a real metastore.
 
     python -m bench.statements.routing [--partitions N ..] [--rounds N] [--folder FOLDER]
 
-Everything that the proxy does for a statement before it runs: analysis, the question to the
-metastore whether the table is as it was, the decision. FOLDER keeps the filled metastore.
+It includes everything that the proxy does before a statement runs: analysis, checking with the
+metastore whether the table has changed, and the decision. FOLDER keeps the filled metastore.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _TOPOLOGY = Topology({name: Cluster(name, f"file:/{name}", ()) for name in (EAST
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Figure:
     """One line of the table: milliseconds, or megabytes of memory."""
 
     what: str
@@ -45,7 +45,7 @@ class Row:
     unit: str = "ms"
 
 
-def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) -> list[Row]:
+def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) -> list[Figure]:
     """Measures against a metastore that `filled` made."""
     rows = []
     with views(metastore, 0.0) as listening:
@@ -58,16 +58,19 @@ def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) 
     return rows
 
 
-async def _few(settings: Settings, count: int, rounds: int) -> list[Row]:
+async def _few(settings: Settings, count: int, rounds: int) -> list[Figure]:
     """A read of all partitions of a table with a few copies."""
     sql, what = f"SELECT count(*) FROM {few_of(count)}", f"{count:,} partitions, {FEW} copies, all"
     async with aclosing(_Routing(settings)) as routing:
         await routing.decide(f"{sql} WHERE ds = 'none'")  # connects
         first = await _elapsed(lambda: routing.decide(sql))
-        return [Row(f"{what}, first", first), *await _warm(f"{what}, warm", routing, sql, rounds)]
+        return [
+            Figure(f"{what}, first", first),
+            *await _warm(f"{what}, warm", routing, sql, rounds),
+        ]
 
 
-async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:
+async def _rows(settings: Settings, count: int, rounds: int) -> list[Figure]:
     table = table_of(count)
     day = f"SELECT count(*) FROM {table} WHERE ds = '{FIRST_DAY}'"
     days = f"SELECT count(*) FROM {table} WHERE ds <= '{FIRST_DAY}'"
@@ -76,10 +79,10 @@ async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:
         await routing.decide(f"SELECT count(*) FROM {table} WHERE ds = 'none'")  # connects
         for what, sql in (("ds = '..'", day), ("ds <= '..'", days)):
             first = await _elapsed(lambda: routing.decide(sql))  # noqa: B023
-            rows.append(Row(f"{count:,} partitions, {what}, first", first))
+            rows.append(Figure(f"{count:,} partitions, {what}, first", first))
             rows += await _warm(f"{count:,} partitions, {what}, warm", routing, sql, rounds)
         asking = [await _elapsed(lambda: routing.ask(table)) for _ in range(rounds)]
-        rows.append(Row("  of it the question to the metastore", statistics.median(asking)))
+        rows.append(Figure("  of it the question to the metastore", statistics.median(asking)))
     async with aclosing(_Routing(replace(settings, writers=Writers.VIEWS))) as routing:
         await routing.decide(day)
         what = f"{count:,} partitions, snapshot.writers = views, warm"
@@ -89,12 +92,12 @@ async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:
         await routing.decide(day)
         rows += await _warm("  the same, router.choice = cost, warm", routing, day, rounds)
     async with aclosing(_Routing(settings)) as routing:
-        rows.append(Row(f"{count:,} partitions, memory", await _memory(routing, days), "MB"))
+        rows.append(Figure(f"{count:,} partitions, memory", await _memory(routing, days), "MB"))
     return rows
 
 
 class _Routing:
-    """What `causeway serve` puts together, without the sockets of clients."""
+    """The parts of `causeway serve` that decide, without connections of clients."""
 
     def __init__(self, settings: Settings) -> None:
         snapshot = Snapshot(ttl=600.0)
@@ -109,7 +112,7 @@ class _Routing:
         assert isinstance(decision, RunIn), decision
 
     async def ask(self, table: TableRef) -> None:
-        """Whether the table is as it was, and nothing of its partitions."""
+        """Checks only whether the table has changed."""
         await self._loader.load_facts([table], {table: ()})
 
     async def aclose(self) -> None:
@@ -117,7 +120,7 @@ class _Routing:
         await self._router.analysis.close()
 
 
-async def _warm(what: str, routing: _Routing, sql: str, rounds: int) -> list[Row]:
+async def _warm(what: str, routing: _Routing, sql: str, rounds: int) -> list[Figure]:
     """Elapsed in all, and the processor's part of it in this process."""
     times, began = [], process_time()
     for _ in range(rounds):
@@ -125,9 +128,9 @@ async def _warm(what: str, routing: _Routing, sql: str, rounds: int) -> list[Row
     cpu = (process_time() - began) / rounds * 1000
     times.sort()
     return [
-        Row(what, statistics.median(times)),
-        Row("  of 20 the slowest", times[len(times) * 19 // 20]),
-        Row("  of it in this process", cpu),
+        Figure(what, statistics.median(times)),
+        Figure("  of 20 the slowest", times[len(times) * 19 // 20]),
+        Figure("  of it in this process", cpu),
     ]
 
 
@@ -138,7 +141,7 @@ async def _elapsed(act: Callable[[], Awaitable[object]]) -> float:
 
 
 async def _memory(routing: _Routing, sql: str) -> float:
-    """What a statement leaves in the snapshot."""
+    """The memory that a statement adds to the snapshot."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     await routing.decide(sql)
@@ -148,7 +151,7 @@ async def _memory(routing: _Routing, sql: str) -> float:
     return (after - before) / 1e6
 
 
-def show(rows: list[Row]) -> None:
+def show(rows: list[Figure]) -> None:
     for row in rows:
         print(f"{row.what:<58} {row.value:>12.2f} {row.unit}", flush=True)
 

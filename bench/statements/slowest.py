@@ -1,4 +1,4 @@
-"""Searches the statements whose analysis takes the most processor time for their length.
+"""Searches statements whose analysis takes the most processor time for their length.
 
     python -m bench.statements.slowest [--seconds 300] [--seed N] [--longest 400] [--keep 20]
 
@@ -37,7 +37,7 @@ _PARTS = (
     *(" UNION ALL SELECT ", "${", ", "),
 )
 _BRACKETS = (("(", ")"), ("f(", ")"), ("(SELECT ", ")"), ("[", "]"))
-_BESIDE = 200  # bytes that what every statement costs stands for
+_BESIDE = 200  # bytes added to each length, for the fixed cost of every statement
 _NAMESPACE, _CATALOG = Namespace("d"), TestCatalog()
 
 

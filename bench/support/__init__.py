@@ -1,1 +1,1 @@
-"""What several measurements share: stacks, filled metastores and clients."""
+"""Code that several benchmarks share: stacks, filled metastores and clients."""

@@ -1,4 +1,4 @@
-"""What a dashboard asks all day: statements over a small star schema, no two with the same text."""
+"""The statements of a dashboard over a small star schema, no two with the same text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

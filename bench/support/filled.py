@@ -1,6 +1,7 @@
-"""An embedded metastore with tables of very many partitions, written straight into its database.
+"""An embedded metastore with tables of very many partitions, written directly into its database.
 
-Over thrift Derby takes 5 to 15 ms for a partition, hours for a million; plain SQL some seconds.
+Through Thrift, Derby takes 5 to 15 ms for a partition, so hours for a million; plain SQL takes some
+seconds.
 """
 
 import subprocess
@@ -156,10 +157,10 @@ def _parameter(ident: str, key: str, value: str, chosen: str) -> str:
 
 
 def _run_sql(stack: Stack, script: Path, text: str) -> None:
-    """By beeline, which speaks to Derby as to any database that it has a driver of."""
+    """Runs the SQL with beeline, which connects to Derby through JDBC."""
     script.write_text(text)
     words = [*jvm(find_java(), "1g", stack.layout.root), "-Dderby.storage.pageCacheSize=20000"]
-    words += ["-Dderby.system.durability=test"]  # nobody minds if it is lost
+    words += ["-Dderby.system.durability=test"]  # faster: a crash may lose the data
     words += ["-cp", f"{spark_home() / 'jars'}/*", "org.apache.hive.beeline.BeeLine"]
     words += ["-u", f"jdbc:derby:{stack.layout.derby}", "--silent=true"]
     words += ["-d", "org.apache.derby.jdbc.EmbeddedDriver", "-n", "", "-p", "", "-f", str(script)]

@@ -1,5 +1,5 @@
-"""The work of the soak's clients: everything that people and their tools do to a server, also what
-ill-behaved ones do. They decode only what they need.
+"""The work of the soak's clients: all that users and their tools do with a server, and what
+misbehaving clients do. They decode only what they need.
 """
 
 import http.client
@@ -85,8 +85,8 @@ class Way(Protocol):
 
 
 class HttpClient:
-    """Shows its password once and its cookie from then on. Now and then it comes back on another
-    connection, and so, maybe, at another worker."""
+    """Sends its password once and its cookie afterwards. Sometimes it opens a new connection, which
+    may lead to another worker."""
 
     def __init__(self, door: Endpoint, user: str, dice: random.Random) -> None:
         basic = b64encode(f"{user}:{PASSWORD}".encode()).decode()
@@ -113,7 +113,7 @@ class HttpClient:
 
 
 class Visit:
-    """One client from its coming to its going. `number` says which tables are its own."""
+    """One client, from its connection to its end. `number` chooses its own tables."""
 
     def __init__(
         self, listeners: Listeners, number: int, dice: random.Random, counts: CallCounts
@@ -144,7 +144,7 @@ class Visit:
     # one thing after another
 
     def do_something(self) -> None:
-        """One of the deeds, and what came of it in the counts."""
+        """Does one piece of work, and counts its outcome."""
         names, weights = zip(*((deed, weight) for deed, weight in _DEEDS.items()), strict=True)
         deed: Callable[[Visit], None] = self._dice.choices(names, weights)[0]
         name = deed.__name__.strip("_")
