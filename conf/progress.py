@@ -7,3 +7,8 @@ Progress = Callable[[int, int], None]  # called with the bytes that are done, an
 
 def no_progress(done: int, total: int) -> None:
     """The callback of callers that show no progress."""
+
+
+def part_progress(progress: Progress, before: int, total: int) -> Progress:
+    """The callback for a part of the work, which has `total` bytes, after `before` of them."""
+    return lambda done, _: progress(before + done, total)

@@ -8,10 +8,9 @@ delay a small one for long.
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
-from conf.progress import Progress, no_progress
+from conf.progress import Progress, no_progress, part_progress
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, Files
 
 TURN_SECONDS = 30
@@ -55,7 +54,7 @@ class _LinkFiles:
         total, sent = sum(copy.entry.length for copy in copies), 0
         results: list[FileResult] = []
         for part in _parts(copies, limit * TURN_SECONDS):
-            report = partial(_report, progress, sent, total)
+            report = part_progress(progress, sent, total)
             self._wait(report)
             try:
                 results += self._files.copy_files(part, options, report)
@@ -68,10 +67,6 @@ class _LinkFiles:
         """Waits for the turn. Reports progress meanwhile, which renews leases."""
         while not self._turn.acquire(timeout=_POLL):
             report(0, 0)
-
-
-def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)
 
 
 def _parts(copies: Sequence[FileCopy], most: int) -> Iterator[list[FileCopy]]:

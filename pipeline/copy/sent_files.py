@@ -7,9 +7,8 @@ files without a record are sent: those that are missing, and at most one batch a
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
-from conf.progress import Progress
+from conf.progress import Progress, part_progress
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileResult, Files
 
 Sent = Mapping[str, tuple[int, int]]
@@ -41,12 +40,8 @@ def send(
     """
     total, done = sum(each.entry.length for each in copies), 0
     for batch in batches(copies):
-        yield files.copy_files(batch, options, partial(_report, progress, done, total))
+        yield files.copy_files(batch, options, part_progress(progress, done, total))
         done += sum(each.entry.length for each in batch)
-
-
-def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)
 
 
 def version_of(entry: FileEntry) -> tuple[int, int]:

@@ -139,7 +139,7 @@ def lose_the_newest_commit_of_the_copy(world: DeltaWorld) -> None:
         DeltaWorld.create,
     ],
 )
-def test_what_is_not_certainly_the_same_is_sent_as_a_whole(
+def test_a_copy_that_may_differ_is_sent_as_a_whole(
     change: Callable[[DeltaWorld], None],
 ) -> None:
     world = copied()
@@ -198,7 +198,7 @@ def test_a_copy_that_is_withdrawn_meanwhile_is_sent_as_a_whole() -> None:
     world.check()
 
 
-def test_what_the_source_deleted_goes_after_the_grace() -> None:
+def test_files_that_the_source_deleted_are_deleted_after_the_grace() -> None:
     world = copied()
     world.update()
     world.vacuum()
@@ -233,7 +233,7 @@ def put_back() -> DeltaWorld:
     return world
 
 
-def test_what_the_source_has_again_stays() -> None:
+def test_files_that_the_source_has_again_stay() -> None:
     """Wherever the copy that has it again is killed."""
     effect, killed = 1, True
     while killed:

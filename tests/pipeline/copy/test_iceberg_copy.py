@@ -61,7 +61,7 @@ def test_only_new_files_are_sent_and_the_folder_stays(world: IcebergWorld) -> No
     world.check()
 
 
-def test_what_no_snapshot_needs_is_swept_after_the_grace(world: IcebergWorld) -> None:
+def test_files_that_no_snapshot_needs_are_swept_after_the_grace(world: IcebergWorld) -> None:
     world.copy()
     [location] = world.fresh().values()
     old = world.files.read(location)

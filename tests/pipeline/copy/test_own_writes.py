@@ -94,7 +94,7 @@ def test_a_copy_of_the_whole_table_is_stale_after_any_write(
     assert not after.open
 
 
-def test_what_a_dead_run_left_ends_with_the_next_run_for_its_partitions(
+def test_the_mark_of_a_dead_run_ends_with_the_next_run_for_its_partitions(
     metastore: FakeMetastore,
 ) -> None:
     facts = _facts(metastore)
@@ -115,7 +115,7 @@ def test_what_a_dead_run_left_ends_with_the_next_run_for_its_partitions(
     assert _fresh(metastore) == {ONE: False, TWO: False}
 
 
-def test_one_change_ends_the_copies_of_what_it_replaces() -> None:
+def test_one_alter_makes_copies_of_replaced_data_stale() -> None:
     placed = _copied(Placement(C1))
     parameters = {"causeway.primary": "c1", "causeway.write": "0"}
     after = read_placement(after_write(parameters), C1)

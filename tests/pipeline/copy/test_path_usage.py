@@ -20,7 +20,7 @@ def lies_in(inner: FolderPath, outer: FolderPath) -> bool:
 
 
 @given(left=some.sets(locations, min_size=1, max_size=6), seen=uses)
-def test_in_use_is_what_holds_or_lies_in_something_used(
+def test_a_directory_is_in_use_if_it_contains_or_is_in_a_used_one(
     left: set[str], seen: list[tuple[str, bool]]
 ) -> None:
     usage = PathUsage({each: FolderPath.of(each) for each in left})

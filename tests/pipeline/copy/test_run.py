@@ -26,7 +26,7 @@ def test_other_parameters_stay_as_they_were() -> None:
     assert world.metastore.parts[T]["ds=1"].parameters["numRows"] == "1"
 
 
-def test_nothing_to_do_touches_nothing() -> None:
+def test_a_run_without_steps_writes_nothing() -> None:
     world = three()
     world.copy()
     before = world.effects.count
@@ -65,7 +65,7 @@ def test_a_broken_file_keeps_only_its_partition_back() -> None:
     assert (again.files_sent, again.files_kept) == (1, 1)
 
 
-def test_what_does_not_arrive_is_not_published() -> None:
+def test_files_that_do_not_arrive_are_not_published() -> None:
     world = three()
 
     def lose(name: str) -> None:
@@ -148,7 +148,7 @@ def test_tables_of_iceberg_without_a_metadata_file_are_not_copied() -> None:
     world.sweep()
 
 
-def test_a_run_sends_no_more_than_it_may() -> None:
+def test_a_run_sends_no_more_bytes_than_its_limit() -> None:
     world = three()
     world.limits = replace(world.limits, most=14)
     with pytest.raises(CopyTooLarge, match="15 bytes to copy, and 14 bytes are allowed"):

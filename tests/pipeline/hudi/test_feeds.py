@@ -118,7 +118,7 @@ def test_commits_past_causeway_are_replicated_too(tmp_path: Path) -> None:
     assert site.seen(where) == ("100", "200")
 
 
-def test_what_was_undone_after_it_was_sent_is_made_again_beside(site: Site) -> None:
+def test_a_replica_with_undone_commits_is_made_again_beside(site: Site) -> None:
     site.commit("100", "1")
     site.commit("200", "1")
     site.replicate()

@@ -58,7 +58,7 @@ def test_bookmarks_are_completion_times_where_the_table_has_them(fake_table):
     assert (names(later), later.bookmark) == (["slow_1-0-1_100.parquet"], "900")
 
 
-def test_by_request_time_a_running_commit_holds_those_behind_it_back(fake_table):
+def test_by_request_time_commits_after_a_running_one_wait(fake_table):
     table = fake_table(version=6)
     table.commit("100", [("p", "a")])
     table.commit("200", [("p", "b")], state="inflight")
@@ -312,7 +312,7 @@ def test_a_snapshot_is_every_row_and_the_newest_bookmark(fake_table):
     assert names(whole) == ["a_1-0-1_100.parquet", "c_1-0-1_200.parquet"]
 
 
-def test_ranges_and_commits_that_mean_nothing_are_refused(fake_table):
+def test_invalid_ranges_and_commits_are_refused(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a")])
     with pytest.raises(BadRange, match="yesterday"):
@@ -325,7 +325,7 @@ def test_ranges_and_commits_that_mean_nothing_are_refused(fake_table):
 
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("action", ["rollback", "restore"])
-def test_what_was_seen_and_undone_since_needs_a_full_scan(fake_table, version, action):
+def test_commits_that_were_read_and_undone_since_need_a_full_scan(fake_table, version, action):
     table = fake_table(version=version)
     table.commit("100", [("p", "a")])
     table.commit("200", [("q", "b")])
@@ -342,7 +342,7 @@ def test_what_was_seen_and_undone_since_needs_a_full_scan(fake_table, version, a
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_what_was_undone_before_anyone_saw_it_costs_nothing(fake_table, version):
+def test_commits_that_were_undone_before_they_were_read_need_no_full_scan(fake_table, version):
     """A writer that failed, and rolled back before it went on."""
     table = fake_table(version=version)
     table.commit("100", [("p", "a")])
@@ -354,7 +354,7 @@ def test_what_was_undone_before_anyone_saw_it_costs_nothing(fake_table, version)
     assert plan(opened(table), "0").fallback is None
 
 
-def test_an_undoing_behind_a_running_commit_does_not_carry_the_bookmark_past_it(fake_table):
+def test_a_rollback_after_a_running_commit_keeps_the_bookmark_before_that(fake_table):
     table = fake_table(version=6)
     table.commit("100", [("p", "a")])
     table.commit("200", [("p", "a")])

@@ -54,7 +54,7 @@ def test_a_partition_that_appears_after_the_plan_is_swapped() -> None:
     assert pair.target.parts[TARGET]["ds=2"].parameters["by"] == "hand"
 
 
-def test_when_registration_is_refused_to_the_end_nothing_stays() -> None:
+def test_after_the_last_refused_registration_no_files_stay() -> None:
     """FA-R6: staging and target empty, metadata untouched."""
     pair = Pair()
     pair.add("1", a="one")
@@ -79,7 +79,7 @@ def test_a_refusal_is_reported_also_when_its_files_cannot_be_removed() -> None:
         pair.run()
 
 
-def test_a_refusal_leaves_what_was_there() -> None:
+def test_a_refusal_leaves_the_target_unchanged() -> None:
     pair = Pair()
     pair.add("1", a="one")
     pair.run()

@@ -88,7 +88,7 @@ def test_the_job_has_the_id_of_the_statement_that_copies(
     assert jobs.head().description().get() == "[ab12] causeway copy"
 
 
-def test_what_is_there_is_not_sent_again(files: SparkFiles, source: Path, tmp_path: Path) -> None:
+def test_complete_files_are_not_sent_again(files: SparkFiles, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     wanted = orders(files, source, target)
     files.copy_files(wanted[:4], QUICK)
@@ -153,7 +153,7 @@ def test_the_checksum_is_crc32c(files: SparkFiles, tmp_path: Path) -> None:
     assert result.checksum == "e3069283"  # the published check value of CRC-32C
 
 
-def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) -> None:
+def test_files_that_are_not_committed_are_not_listed(files: SparkFiles, tmp_path: Path) -> None:
     for name in (
         "_temporary/0/x", "__magic/0/x", "__magic_job-1/x", ".hive-staging_hive_1/x",
         ".spark-staging-1/x", ".hoodie/x",

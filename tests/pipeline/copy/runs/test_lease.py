@@ -20,7 +20,7 @@ def test_two_runs_at_once_are_refused() -> None:
     assert len(world.copy().published) == 3
 
 
-def test_a_run_that_was_taken_for_dead_publishes_nothing() -> None:
+def test_a_run_that_seemed_dead_publishes_nothing() -> None:
     world = three()
 
     def stall(path: str) -> None:

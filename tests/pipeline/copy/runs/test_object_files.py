@@ -80,7 +80,7 @@ def test_a_file_that_changed_meanwhile_is_sent_again() -> None:
     assert len(there.fresh()) == 2
 
 
-def test_a_file_that_changes_and_comes_back_is_not_taken_for_what_was_sent() -> None:
+def test_a_file_that_changes_and_changes_back_is_sent_again() -> None:
     """The first run sends the file of one time and then that of another one, and is killed before
     it records this. Then the first file is back, with its time."""
     there = world()
@@ -117,7 +117,7 @@ def test_files_are_sent_again_where_the_store_cannot_copy() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"ds=1": 3}', '{"ds=1": {"a": [1]}}'])
-def test_a_damaged_record_counts_for_nothing(text: str) -> None:
+def test_a_damaged_record_is_ignored(text: str) -> None:
     there = world()
     there.files.broken = {"file:///c1/t/ds=1/deep", "file:///c1/t/ds=2/deep"}
     there.copy()

@@ -127,7 +127,7 @@ def test_a_location_in_use_stays(
         ("/w/t", "hdfs://c1/w/t", ()),  # a bare path is one of the cluster's
     ],
 )
-def test_a_location_beside_those_in_use_goes(
+def test_a_directory_beside_those_in_use_is_deleted(
     cleaning: Cleaning, left: str, used: str, keys: tuple[str, ...]
 ) -> None:
     full = left if "://" in left else f"hdfs://c2{left}"
@@ -167,13 +167,13 @@ def test_a_drop_that_failed_leaves_nothing(cleaning: Cleaning) -> None:
     )
 
 
-def test_what_was_written_after_the_drop_stays(cleaning: Cleaning) -> None:
+def test_a_directory_that_was_written_to_after_the_drop_stays(cleaning: Cleaning) -> None:
     cleaning.put("hdfs://c2/copies/1", modified=4_000_000_000_000)
     cleaning.record("db.gone", "hdfs://c2/copies/1")
     assert list(cleaning.clean().kept.values()) == ["it was written to after the drop"]
 
 
-def test_a_databases_folder_goes_when_it_is_empty_alone(cleaning: Cleaning) -> None:
+def test_the_folder_of_a_database_is_deleted_only_if_it_is_empty(cleaning: Cleaning) -> None:
     """Also one that was made again: its tables of the other cluster land there."""
     cleaning.world.files.made |= {"hdfs://c2/gone.db/empty", "hdfs://c2/full.db"}
     cleaning.put("hdfs://c2/full.db")
@@ -188,7 +188,7 @@ def test_a_databases_folder_goes_when_it_is_empty_alone(cleaning: Cleaning) -> N
     }
 
 
-def test_nothing_goes_while_an_objects_facts_cannot_be_read(cleaning: Cleaning) -> None:
+def test_nothing_is_deleted_while_facts_of_an_object_cannot_be_read(cleaning: Cleaning) -> None:
     location = cleaning.drop("ds=2")
     ref = cleaning.table("broken", "hdfs://c1/broken")
     cleaning.world.metastore.tables[ref].parameters = {"causeway.copy.c2": "no JSON"}

@@ -62,7 +62,7 @@ def test_a_renamed_table_keeps_its_copies_through_sweeps() -> None:
 
 
 @pytest.mark.parametrize("partitioned", [True, False])
-def test_a_sweep_takes_away_copies_whose_time_has_ended(partitioned: bool) -> None:
+def test_a_sweep_deletes_copies_whose_time_to_live_has_ended(partitioned: bool) -> None:
     world = World(partitioned)
     world.add("1", a="one") if partitioned else world.put("file:///c1/t", {"a": "one"})
     world.copy(keep=100)

@@ -88,7 +88,7 @@ def test_killed_the_first_time_there_is_no_table_yet(row_table, tmp_path, left):
     assert len(files.sent) == len(set(files.sent))
 
 
-def test_what_was_undone_since_a_first_run_died_is_not_left_behind(row_table, tmp_path):
+def test_files_of_commits_undone_since_a_first_run_died_are_deleted(row_table, tmp_path):
     """Archived by now, its file would be taken for one of a complete commit."""
     row_table.write(100, {"a": 1})
     row_table.write(200, {"a": 2})

@@ -21,7 +21,7 @@ def test_opening_costs_one_read_and_one_list(fake_table):
     assert (opened.version, opened.merge_on_read, opened.partition_fields) == (9, True, ("ds",))
 
 
-def test_what_is_no_table_or_a_newer_one_is_refused(fake_table, tmp_path):
+def test_folders_without_a_table_and_newer_tables_are_refused(fake_table, tmp_path):
     with pytest.raises(NotAHudiTable):
         open_table(str(tmp_path), LocalStorage())
     for name, odd in {

@@ -84,7 +84,7 @@ def test_credentials_are_searched_for_where_the_settings_have_none():
         {"fs.s3a.proxy.host": "proxy"},
     ],
 )
-def test_what_only_hadoop_can_do_is_left_to_hadoop(settings):
+def test_settings_that_only_hadoop_supports_are_left_to_hadoop(settings):
     assert s3_arguments("lake", {**KEYS, **settings}) is None
     storage = LocalStorage()  # stands for Hadoop's
     assert open_storage("s3a://lake/t", {"*": settings}, {}, lambda: storage) is storage
