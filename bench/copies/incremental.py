@@ -34,6 +34,7 @@ from pipeline.hudi.replicas.replica_plan import plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, read
 from pipeline.hudi.spark_target import session
+from pipeline.hudi.table.properties import properties_checksum
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes, open_table
 from pipeline.spark.spark_files import SparkFiles
@@ -119,6 +120,7 @@ def make(base: Path, partitions: int, rows: int, version: int) -> None:
         "hoodie.timeline.layout.version": "1" if version < 8 else "2",
         **PROPERTIES,
     }
+    properties["hoodie.table.checksum"] = str(properties_checksum(properties))
     lines = "".join(f"{key}={value}\n" for key, value in properties.items())
     (base / ".hoodie" / "hoodie.properties").write_text(lines)
     every = [f"p=p{n}" for n in range(partitions)]

@@ -21,8 +21,9 @@ from pipeline.hudi.pull import DEFAULT_KEY, PullMode, PullResult, pull
 from pipeline.hudi.replicas.replica_plan import check_target, plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.open_storage import open_storage, open_writable
+from pipeline.hudi.table.properties import HOODIE
 from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
-from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
+from pipeline.hudi.table.table import open_for_changes, open_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

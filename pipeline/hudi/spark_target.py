@@ -31,8 +31,9 @@ from pipeline.hudi.spark_reader import (
     storage_for,
     table_location,
 )
+from pipeline.hudi.table.properties import HOODIE
 from pipeline.hudi.table.storage import is_local, local_path
-from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
+from pipeline.hudi.table.table import HudiTable, find_base, open_table
 from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles

@@ -27,7 +27,7 @@ from pipeline.copy.sent_files import (
 )
 from pipeline.errors import CopyError
 from pipeline.hudi.replicas.replica_plan import ORIGIN, folder_of
-from pipeline.hudi.table.table import HOODIE
+from pipeline.hudi.table.properties import HOODIE
 
 SENT = f"{HOODIE}/causeway.sent"
 """A folder of the replica with a record of each batch. A run that adds commits deletes it at its

@@ -9,15 +9,9 @@ from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep
 from pipeline.hudi.plan import Listings, snapshot
 from pipeline.hudi.replicas.trim import archive_change, retired, surplus_files, to_compare
 from pipeline.hudi.table.archive import ArchiveFiles
+from pipeline.hudi.table.properties import HOODIE, read_properties
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
-from pipeline.hudi.table.table import (
-    HOODIE,
-    LOCKS,
-    PARTITION_MARK,
-    HudiTable,
-    archive_folder,
-    open_table,
-)
+from pipeline.hudi.table.table import LOCKS, PARTITION_MARK, HudiTable, archive_folder, open_table
 from pipeline.hudi.table.timeline import (
     COMPACTION,
     LOG_COMPACTION,
@@ -267,6 +261,6 @@ def _entries(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ..
 
 
 def _properties(table: HudiTable) -> str:
-    text = table.storage.read(f"{table.base}/{PROPERTIES}").decode()
+    text = read_properties(table.base, table.storage).decode()
     lines = (line for line in text.splitlines() if not line.startswith(_NOT_CARRIED))
     return "\n".join(lines) + "\n"

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.table.archive import ArchiveFiles, read_archive
 from pipeline.hudi.table.metadata import FileGroup
+from pipeline.hudi.table.properties import HOODIE
 from pipeline.hudi.table.slices import Moment, file_slices, parse_base, parse_log
 from pipeline.hudi.table.storage import FileInfo
-from pipeline.hudi.table.table import HOODIE, HudiTable
+from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import REPLACE_COMMIT, SAVEPOINT, Instant, parse_instant
 
 COMPARE = f"{HOODIE}/causeway.compare"

@@ -8,15 +8,15 @@ have blocks of commits that are not complete.
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from pipeline.hudi.errors import MissingPath, StorageFault
+from pipeline.hudi.table.properties import HOODIE, PROPERTIES, read_properties
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import FileInfo
-from pipeline.hudi.table.table import HOODIE, PROPERTIES, HudiTable
+from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.work_folder import work_folder
 
 _AHEAD = 4  # slices that are fetched while one is read
@@ -81,7 +81,5 @@ def _lay_out_table(table: HudiTable, root: str) -> None:
         (timeline / instant.file).touch()
     for name in table.newest_with_schema():
         table.storage.fetch(f"{table.timeline_folder}/{name}", str(timeline / name))
-    for name in PROPERTIES:
-        with suppress(MissingPath):
-            table.storage.fetch(f"{table.base}/{HOODIE}/{name}", f"{root}/{HOODIE}/{PROPERTIES[0]}")
-            return
+    content = read_properties(table.base, table.storage)
+    Path(root, HOODIE, PROPERTIES[0]).write_bytes(content)

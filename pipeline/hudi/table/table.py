@@ -1,13 +1,11 @@
 """Reads a Hudi table: its properties, timeline, commit metadata, archive and partitions."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pipeline.hudi.errors import MissingPath, NotAHudiTable, UnsupportedTable
+from pipeline.hudi.errors import MissingPath, UnsupportedTable
 from pipeline.hudi.table.archive import ArchiveFiles, list_archive, read_archive
 from pipeline.hudi.table.metadata import (
     CommitMetadata,
@@ -18,19 +16,17 @@ from pipeline.hudi.table.metadata import (
     parse_commit,
     undone_by,
 )
+from pipeline.hudi.table.properties import HOODIE, PROPERTIES, parse_properties, read_properties
 from pipeline.hudi.table.schema import check_evolution, table_schema
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import REPLACE_COMMIT, Instant, Timeline, parse_timeline
 
-HOODIE = ".hoodie"
 LOCKS = f"{HOODIE}/causeway.pulls"
 """The folder with the lease of a pull or replication into a table."""
 PARTITION_MARK = ".hoodie_partition_metadata"
-PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 MERGE_ON_READ = "MERGE_ON_READ"
 _NEWEST_VERSION = 9
 _BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"
-_ESCAPE = re.compile(r"\\(.)")
 
 
 @dataclass(slots=True)
@@ -253,7 +249,7 @@ def open_table(base: str, storage: HudiStorage) -> HudiTable:
     Raises NotAHudiTable, UnsupportedTable, StorageFault.
     """
     base = base.rstrip("/")
-    properties = _read_properties(base, storage)
+    properties = parse_properties(read_properties(base, storage))
     _check_supported(base, properties)
     try:
         names = storage.names(_timeline_folder(base, properties))
@@ -268,16 +264,6 @@ def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
     if table.timeline.by_completion:
         _ = table.archived
     return table
-
-
-def _read_properties(base: str, storage: HudiStorage) -> dict[str, str]:
-    """The properties, or their backup: between the two steps of a change only the backup exists.
-    Raises NotAHudiTable.
-    """
-    for name in PROPERTIES:
-        with suppress(MissingPath):
-            return parse_properties(storage.read(f"{base}/{HOODIE}/{name}"))
-    raise NotAHudiTable(f"{base} is not a Hudi table.")
 
 
 def find_base(path: str, storage: HudiStorage) -> str | None:
@@ -306,17 +292,6 @@ def archive_folder(table: HudiTable) -> str:
     return (
         f"{table.timeline_folder}/{table.properties.get('hoodie.timeline.history.path', 'history')}"
     )
-
-
-def parse_properties(content: bytes) -> dict[str, str]:
-    """A Java properties file as Hudi writes it: `key=value` lines, backslash escapes."""
-    properties = {}
-    for line in content.decode("utf-8", "replace").splitlines():
-        if not line.strip() or line.lstrip()[0] in "#!":
-            continue
-        key, _, value = line.partition("=")
-        properties[_ESCAPE.sub(r"\1", key).strip()] = _ESCAPE.sub(r"\1", value).strip()
-    return properties
 
 
 def _layout(properties: Mapping[str, str]) -> int:

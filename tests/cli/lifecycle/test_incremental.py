@@ -1,6 +1,7 @@
 """`causeway incremental`: what it prints and what it leaves behind."""
 
 import json
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ def table(tmp_path: Path) -> Path:
     (base / ".hoodie").mkdir(parents=True)
     (base / ".hoodie" / "hoodie.properties").write_text(
         "hoodie.table.name=trips\nhoodie.table.version=6\nhoodie.table.partition.fields=p\n"
+        f"hoodie.table.checksum={zlib.crc32(b'.trips')}\n"
     )
     (base / "p=1").mkdir()
     (base / "p=1" / ".hoodie_partition_metadata").touch()

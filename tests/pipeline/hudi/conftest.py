@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.hudi.table.properties import properties_checksum
+
 _STAT = {
     "type": "record",
     "name": "HoodieWriteStat",
@@ -91,6 +93,7 @@ class FakeTable:
             "hoodie.timeline.layout.version": str(self.layout),
             **self.properties,
         }
+        properties["hoodie.table.checksum"] = str(properties_checksum(properties))
         lines = "\n".join(f"{k}={v}" for k, v in properties.items())
         (self.base / ".hoodie" / "hoodie.properties").write_text(lines)
 

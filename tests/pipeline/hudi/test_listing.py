@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.hudi.errors import BadRange, HollowCommit, MissingPath
+from pipeline.hudi.errors import BadRange, HollowCommit, IncrementalError, MissingPath
 from pipeline.hudi.listing import list_status as listing_of_python
 from pipeline.hudi.table.storage import CountingStorage, FileInfo
 from pipeline.spark.jar import guard_jar_or_none
@@ -255,3 +255,22 @@ def test_a_table_with_the_backup_of_its_properties_alone_is_a_table(list_status,
     properties = table.base / ".hoodie" / "hoodie.properties"
     properties.rename(properties.with_name("hoodie.properties.backup"))
     assert by_commit(list_status([table.partition(DAY)], {})) == {"200": 1}
+
+
+def test_the_backup_is_read_while_the_properties_are_being_written(list_status, fake_table):
+    """Without its properties the table would have no commit, and all versions would be listed."""
+    table = fake_table("raw_trips", version=8)
+    table.commit("100", [(DAY, "f0")])
+    table.commit("200", [(DAY, "f0")])
+    properties = table.base / ".hoodie" / "hoodie.properties"
+    properties.rename(properties.with_name("hoodie.properties.backup"))
+    properties.touch()
+    assert by_commit(list_status([table.partition(DAY)], {})) == {"200": 1}
+
+
+def test_properties_that_stay_incomplete_are_refused(list_status, fake_table):
+    table = fake_table("raw_trips")
+    table.commit("100", [(DAY, "f0")])
+    (table.base / ".hoodie" / "hoodie.properties").write_text("")
+    with pytest.raises(IncrementalError, match="is incomplete"):
+        list_status([table.partition(DAY)], {})

@@ -3,8 +3,9 @@
 import pytest
 
 from pipeline.hudi.errors import NotAHudiTable, StorageFault, UnsupportedTable
+from pipeline.hudi.table.properties import parse_properties
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage, local_path
-from pipeline.hudi.table.table import find_base, open_table, parse_properties
+from pipeline.hudi.table.table import find_base, open_table
 
 
 def test_properties_are_javas():

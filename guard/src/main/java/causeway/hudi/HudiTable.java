@@ -2,7 +2,6 @@ package causeway.hudi;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -46,7 +45,7 @@ final class HudiTable {
 
     /**
      * Returns the table with this base folder; null if the folder is none of a table. Throws
-     * HudiReadException for a table that is not supported, IOException.
+     * HudiReadException for a table that is not supported or has no properties, IOException.
      */
     static HudiTable open(Path base, Configuration conf) throws IOException {
         FileSystem files = base.getFileSystem(conf);
@@ -54,18 +53,13 @@ final class HudiTable {
         if (!files.exists(meta)) {
             return null;
         }
-        // While Hudi changes the properties, only their backup exists.
-        for (String name : new String[] {"hoodie.properties", "hoodie.properties.backup"}) {
-            Properties properties = new Properties();
-            try (InputStream content = files.open(new Path(meta, name))) {
-                properties.load(content);
-            } catch (FileNotFoundException missing) {
-                continue;
-            }
-            checkSupported(base, properties);
-            return new HudiTable(files.makeQualified(base), files, properties);
+        Properties properties = TableProperties.read(files, meta);
+        if (properties == null) { // its files may be those of several versions
+            throw new HudiReadException(HudiReadException.DAMAGED,
+                    base + " has a folder " + META + " without hoodie.properties.");
         }
-        return null;
+        checkSupported(base, properties);
+        return new HudiTable(files.makeQualified(base), files, properties);
     }
 
     private static void checkSupported(Path base, Properties properties) throws HudiReadException {

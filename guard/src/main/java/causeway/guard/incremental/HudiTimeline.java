@@ -1,8 +1,8 @@
 package causeway.guard.incremental;
 
+import causeway.hudi.TableProperties;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -119,13 +119,9 @@ public final class HudiTimeline {
     }
 
     private static Properties properties(FileSystem files, Path meta) throws IOException {
-        Properties properties = new Properties();
-        Path path = new Path(meta, "hoodie.properties");
-        if (!files.exists(path)) { // while Hudi changes the properties, only their backup exists
-            path = new Path(meta, "hoodie.properties.backup");
-        }
-        try (InputStream content = files.open(path)) {
-            properties.load(content);
+        Properties properties = TableProperties.read(files, meta);
+        if (properties == null) {
+            throw new FileNotFoundException(meta + " has no hoodie.properties.");
         }
         return properties;
     }
