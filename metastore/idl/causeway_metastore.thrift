@@ -83,10 +83,14 @@ service CausewayMetastore {
    * copies stale of each object that the write may change: of the named table (tbl_name may be
    * empty), in the partitions that the static values `spec` select, and of every object whose folder
    * is at, below or above one of `paths`. `marks` are the ids of the proxy's writes to which the
-   * statement belongs; the objects that these cover are left to the proxy. The call is refused if a
-   * path lies in the folder of an object or copy that the cluster may not write.
+   * statement belongs; the objects that these cover are left to the proxy. `id` names the running
+   * write; `ended` is true in the last report of it. `by` names the writing process for operators.
+   * `application` is the id of its Spark application: the write ends, too, when the cluster says
+   * that this application has ended. Older guards send neither `id` nor `application`. The call is
+   * refused if a path lies in the folder of an object or copy that the cluster may not write.
    */
   void causeway_write(1: string db_name, 2: string tbl_name, 3: map<string, string> spec,
-    4: list<string> paths, 5: list<string> marks) throws (1: MetaException o1)
+    4: list<string> paths, 5: list<string> marks, 6: string id, 7: bool ended, 8: string by,
+    9: string application) throws (1: MetaException o1)
   // causeway_by_cluster.thrift has a variant of each of Hive's calls that takes the cluster.
 }
