@@ -170,8 +170,8 @@ class CrossMetastoreReplica:
     def _update_partitions(self, table: Table) -> None:
         wanted = dict(self._wanted(data_location(table)))
         with self.target.exclusive(table.ref):
-            gone = self._change_partitions(table, wanted)
-        self.target.drop_partitions(table.ref, gone)
+            dropped = self._change_partitions(table, wanted)
+        self.target.drop_partitions(table.ref, dropped)
 
     def _change_partitions(self, table: Table, wanted: Mapping[str, Partition]) -> list[str]:
         """Adds and moves partitions. Returns the names of those that the source does not have, if

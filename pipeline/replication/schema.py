@@ -85,8 +85,8 @@ def _check_columns(ref: TableRef, old: Columns, new: Columns, input_format: str)
     other change old files would be misread.
     """
     if len(new) < len(old):
-        gone = ", ".join(name for name, _ in old[len(new) :])
-        raise UnsafeSchemaChange(f"{ref} has columns that its source lacks: {gone}.")
+        lacking = ", ".join(name for name, _ in old[len(new) :])
+        raise UnsafeSchemaChange(f"{ref} has columns that its source lacks: {lacking}.")
     for (name, kind), (wanted, wanted_kind) in zip(old, new, strict=False):
         if name.lower() != wanted.lower():
             raise UnsafeSchemaChange(f"{ref} has the column {name} where its source has {wanted}.")

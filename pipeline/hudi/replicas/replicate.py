@@ -154,8 +154,9 @@ def _check(
 def _difference(
     planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
 ) -> Difference:
-    there = present_files(files, planned.target, (folder_of(entry.path) for entry in entries))
-    return replace(compare(FileListing(tuple(entries)), FileListing(tuple(there))), extra=())
+    """How the replica differs from the plan in these files. Other files do not count."""
+    present = present_files(files, planned.target, (folder_of(entry.path) for entry in entries))
+    return replace(compare(FileListing(tuple(entries)), FileListing(tuple(present))), extra=())
 
 
 def _verify_failed(planned: HudiReplicationPlan, difference: Difference) -> VerifyFailed:

@@ -108,10 +108,10 @@ def file_slices(
     slices = {}
     for group in bases.keys() | logs.keys():
         instant, newest = max(bases.get(group, []), default=("", None), key=lambda b: b[0])
-        mine = [log for log in logs.get(group, []) if _belongs(log, instant, moment)]
-        mine.sort(key=lambda log: (log.instant, log.version, log.status.name))
-        if newest is not None or mine:
-            slices[group] = FileSlice(group, newest, tuple(log.status for log in mine))
+        on_top = [log for log in logs.get(group, []) if _belongs(log, instant, moment)]
+        on_top.sort(key=lambda log: (log.instant, log.version, log.status.name))
+        if newest is not None or on_top:
+            slices[group] = FileSlice(group, newest, tuple(log.status for log in on_top))
     return slices
 
 
