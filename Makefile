@@ -23,7 +23,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 # Containers often forbid Python to keep compiled modules: each of the lanes would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-pipelines quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-pipelines quick-tools quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -94,7 +94,7 @@ test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in en
 	$(BIN)/pytest -m clients --durations=15 tests/e2e
 
 check: install ## lint and the quick tests, all parts at the same time: many tests wait
-	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target quick-rest quick-proxy quick-pipelines lint
+	@$(MAKE) --no-print-directory --jobs=5 --keep-going --output-sync=target quick-pipelines quick-rest quick-tools quick-proxy lint
 
 quick-proxy: install
 	$(BIN)/pytest -q -m "not slow and not e2e" tests/proxy tests/sessions
@@ -102,8 +102,11 @@ quick-proxy: install
 quick-pipelines: install build/moto/bin/moto_server
 	$(BIN)/pytest -q -m "not slow and not e2e" tests/pipeline tests/guard
 
-quick-rest: install build/moto/bin/moto_server
-	$(BIN)/pytest -q -m "not slow and not e2e" --ignore=tests/proxy --ignore=tests/sessions --ignore=tests/pipeline --ignore=tests/guard --ignore=tests/e2e
+quick-tools: install
+	$(BIN)/pytest -q -m "not slow and not e2e" tests/cli tests/console tests/charts tests/docs tests/bench
+
+quick-rest: install
+	$(BIN)/pytest -q -m "not slow and not e2e" $(foreach each,proxy sessions pipeline guard cli console charts docs bench e2e,--ignore=tests/$(each))
 
 lint: install ## style, types and import rules
 	$(BIN)/ruff check .

@@ -72,6 +72,7 @@ def test_old_statements_count_less() -> None:
     assert by_text["SELECT 'long ago'"] < 0.01
 
 
+@pytest.mark.slow
 def test_points_reach_their_shares_and_cost_more_and_more() -> None:
     stock = shop(3)
     found = replayed([query(each) for each in JOINS], stock)

@@ -24,6 +24,7 @@ def best_of_all(problem: SelectionProblem, target: float) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
 def test_search_and_solver_find_the_optimum_of_small_problems(share: float) -> None:
     over = 0.0
@@ -62,6 +63,7 @@ def test_results_are_the_same_each_time() -> None:
     assert search(problem, 0.9 * problem.total) == search(problem, 0.9 * problem.total)
 
 
+@pytest.mark.slow
 def test_search_is_near_the_solver_for_a_shop_in_three_clusters() -> None:
     for seed in range(SEED, SEED + 5):
         problem = candidates(stock := shop(seed), demands(stock)).problem

@@ -29,6 +29,7 @@ def test_characters_to_keep_are_not_escaped() -> None:
     assert escaped("a\n\tb\x1b", keep="\n\t") == "a\n\tb\\x1b"
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_becomes_printable(text: str) -> None:
     assert escaped(text).isprintable()
