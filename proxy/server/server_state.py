@@ -60,8 +60,8 @@ class OwnedOperation:
 class ServerState:
     """The sessions and operations of all clients, and the connections to all clusters.
 
-    `through` is the one server that receives every statement if no cluster is configured (DC-N1);
-    otherwise it is None.
+    `sole_server` receives every statement if no cluster is configured (DC-N1); otherwise it is
+    None.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ServerState:
     ) -> None:
         settings = router.settings
         self.topology = settings.topology
-        self.through = None if settings.topology.in_use else _upstream(settings)
+        self.sole_server = None if settings.topology.in_use else _upstream(settings)
         self.router = router
         self.group = group
         self.stopping = False
@@ -86,7 +86,7 @@ class ServerState:
         self.metadata = MetadataAnswers(router.loader, router.health)
         copies = None if copier is None else RunningCopies(copier)
         self.identity = settings.identity
-        upstream_login = settings.upstream_login if self.through else None
+        upstream_login = settings.upstream_login if self.sole_server else None
         credentials = CredentialsByCluster(settings.logins, upstream_login)
         self.functions = workers.functions or FunctionChanges()
         self.caches = ServerCaches(workers.cached, workers.used_before)
@@ -226,13 +226,13 @@ class ServerState:
 
     def clusters(self) -> list[Cluster]:
         """The clusters to which statements may be sent."""
-        return [self.through] if self.through else list(self.topology.clusters.values())
+        return [self.sole_server] if self.sole_server else list(self.topology.clusters.values())
 
     async def cluster_info(self, kind: int, session: UserSession) -> Struct | None:
         """The cached reply of the default cluster to GetInfo, or of another cluster while that one
         is down (D11); None if the cluster does not answer."""
         health, topology = self.pool.health, self.topology
-        cluster = self.through or topology.clusters[health.first_up(topology)]
+        cluster = self.sole_server or topology.clusters[health.first_up(topology)]
         if (cluster.name, kind) not in self._info:
             with suppress(CausewayError, TimeoutError):
                 async with asyncio.timeout(_INFO_TIMEOUT):
@@ -255,10 +255,10 @@ class ServerState:
     async def _get_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
         """The cluster's reply to GetInfo.
 
-        A Thrift Server needs no session for it. The server `through` may be another HiveServer2, so
+        A Thrift Server needs no session for it. The `sole_server` may be another HiveServer2, so
         it receives the user's session. Raises ClusterDown, ClusterLost, LimitReached, WireError.
         """
-        if self.through is not None:
+        if self.sole_server is not None:
             upstream = await session.upstream(cluster.name)
             endpoint, remote = upstream.endpoint, upstream.session
         else:

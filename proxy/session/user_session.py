@@ -27,7 +27,7 @@ _CLOSED_THERE = "The Thrift Server closed the session; open another one."
 class UserSession:
     """A user's session, with at most one session in each cluster. `close` ends all of them.
 
-    - `through`: the server for all statements, not analysed, while no cluster is configured
+    - `sole_server`: the server for all statements, not analysed, while no cluster is configured
       (DC-N1);
     - `address`: the client's address; `by`: the user whom the client authenticated as, who may act
       for `state.user`; `application`: the client's name for itself (SetClientInfo);
@@ -40,7 +40,7 @@ class UserSession:
         handle: Handle,
         state: SessionState,
         pool: UpstreamPool,
-        through: Cluster | None = None,
+        sole_server: Cluster | None = None,
         address: str = "",
         by: str = "",
         functions: FunctionChanges | None = None,
@@ -54,7 +54,7 @@ class UserSession:
         self.open_calls = 0
         self.handle = handle
         self.state = state
-        self.through = through
+        self.sole_server = sole_server
         self._chose_zone = TIME_ZONE in state.variables
         self._zone: str | None = None  # the time zone of its first session in a cluster
         self.operations: dict[bytes, Operation] = {}
@@ -82,7 +82,7 @@ class UserSession:
                 await upstream.close()
             if upstream is not None and upstream.alive and self._may_leave(upstream):
                 upstream.drop()
-            if upstream is not None and not upstream.alive and self.through is not None:
+            if upstream is not None and not upstream.alive and self.sole_server is not None:
                 raise ClusterLost(_CLOSED_THERE)
             if upstream is None or not upstream.alive:
                 if upstream is not None:
@@ -97,9 +97,9 @@ class UserSession:
 
     def check_usable(self) -> None:
         """Raises ClusterDown if all clusters that the session may use are known to be down, and
-        ClusterLost if the server of `through` closed its session. Does no I/O."""
-        if self.through is not None:
-            upstream = self._upstreams.get(self.through.name)
+        ClusterLost if the sole server closed its session. Does no I/O."""
+        if self.sole_server is not None:
+            upstream = self._upstreams.get(self.sole_server.name)
             if upstream is not None and not upstream.alive:
                 raise ClusterLost(_CLOSED_THERE)
             return
@@ -136,7 +136,7 @@ class UserSession:
             self.state.user,
             self.state.protocol,
             self.state.configuration,
-            claims=self.through is None,
+            claims=self.sole_server is None,
             zone=self._needs_zone,
         )
         if self._closed:
@@ -158,7 +158,7 @@ class UserSession:
     @property
     def _needs_zone(self) -> bool:
         """Whether the session's time zone is the default of its first cluster."""
-        return self.through is None and not self._chose_zone
+        return self.sole_server is None and not self._chose_zone
 
     def _keep_zone(self, upstream: ClusterSession) -> None:
         """Makes the time zone of the first cluster that of the session in all clusters."""
@@ -186,7 +186,7 @@ class UserSession:
     def _may_leave(self, upstream: ClusterSession) -> bool:
         """Whether the session in the cluster may be opened again at another endpoint: its own is
         down, another one is up, and it has no temporary objects or results that would be lost."""
-        if self.through is not None or upstream.cluster in self.state.objects.homes().values():
+        if self.sole_server is not None or upstream.cluster in self.state.objects.homes().values():
             return False
         if not self._pool.health.is_better_elsewhere(
             self._where(upstream.cluster), upstream.endpoint
@@ -198,7 +198,7 @@ class UserSession:
         )
 
     def _where(self, cluster: ClusterName) -> Cluster:
-        where = self.through or self.state.topology.clusters.get(cluster)
+        where = self.sole_server or self.state.topology.clusters.get(cluster)
         if where is None or self._closed:
             raise ClusterDown(f"There is no cluster {cluster} in this session.")
         return where

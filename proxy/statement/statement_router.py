@@ -86,38 +86,74 @@ class StatementRouter:
             statement = known or await self.analysis.analyse(sql, session)
             known = None
             with suppress(NotLoaded):  # invalidated meanwhile: the next round loads it again
-                if isinstance(statement, Known) and statement.cascade:
-                    statement = await self._with_contents(statement)
-                coverage = self.settings.coverage
-                if denied := _denied(session, statement, sql):
-                    return Routed(statement, denied, {}, {}, coverage)
-                restricted = _restricted(session, statement)
-                if restricted and isinstance(statement, Known):
-                    statement = restricted.widened(statement, self._partition_keys)
-                if whole and isinstance(statement, Known):
-                    reads = tuple(Read(each.table) for each in statement.reads)
-                    statement = replace(statement, reads=reads)
-                named, wanted = _named(statement), wanted_partitions(statement, coverage)
-                if named and await self.loader.load_facts(named, wanted):
-                    continue
-                tables = tables_needed(statement)
-                facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
-                costs = self._costs(sql, statement, session)
-                request = self._request(statement, session, lost, costs)
-                decision = await self._with_others(route(request, facts), request, facts)
-                if session.access is not None:
-                    decision = check_cluster(session.access, decision)
-                changes: Changes = {}
-                if isinstance(decision, RunIn):
-                    changes = self._changes(statement, session)
-                    decision = restricted.explained(_explained(decision, changes))
-                    if changes and restricted:
-                        decision = refuse_changes(restricted)
-                versions = self._versions(statement)
-                turn = self._in_turn(statement)
-                return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
-                              restricted)  # fmt: skip
+                routed = await self._routed(statement, sql, session, lost, whole)
+                if routed is not None:
+                    return routed
         raise AnalysisUnstable("The tables of the statement keep changing.")
+
+    async def _routed(
+        self,
+        statement: Known | Unknown,
+        sql: str,
+        session: SessionState,
+        lost: ClusterName | None,
+        whole: bool,
+    ) -> Routed | None:
+        """The decision for an analysed statement; None if facts were loaded for it, because the
+        analysis may depend on them. Raises NotLoaded.
+        """
+        if isinstance(statement, Known) and statement.cascade:
+            statement = await self._with_contents(statement)
+        coverage = self.settings.coverage
+        if denied := _denied(session, statement, sql):
+            return Routed(statement, denied, {}, {}, coverage)
+        restricted = _restricted(session, statement)
+        statement = self._widened(statement, restricted, whole)
+        named, wanted = _named(statement), wanted_partitions(statement, coverage)
+        if named and await self.loader.load_facts(named, wanted):
+            return None
+        tables = tables_needed(statement)
+        facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
+        costs = self._costs(sql, statement, session)
+        request = self._request(statement, session, lost, costs)
+        decision = await self._with_others(route(request, facts), request, facts)
+        decision, changes = self._checked(decision, statement, session, restricted)
+        versions = self._versions(statement)
+        turn = self._in_turn(statement)
+        return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
+                      restricted)  # fmt: skip
+
+    def _widened(
+        self, statement: Known | Unknown, restricted: UserRestrictions, whole: bool
+    ) -> Known | Unknown:
+        """The statement with the partitions that the user's restrictions or Spark may add to those
+        that it reads."""
+        if not isinstance(statement, Known):
+            return statement
+        if restricted:
+            statement = restricted.widened(statement, self._partition_keys)
+        if whole:
+            reads = tuple(Read(each.table) for each in statement.reads)
+            statement = replace(statement, reads=reads)
+        return statement
+
+    def _checked(
+        self,
+        decision: Decision,
+        statement: Known | Unknown,
+        session: SessionState,
+        restricted: UserRestrictions,
+    ) -> tuple[Decision, Changes]:
+        """The decision after the checks of the user's clusters and restrictions, and the session's
+        changes if the statement runs."""
+        if session.access is not None:
+            decision = check_cluster(session.access, decision)
+        if not isinstance(decision, RunIn):
+            return decision, {}
+        changes = self._changes(statement, session)
+        if changes and restricted:
+            return refuse_changes(restricted), changes
+        return restricted.explained(_explained(decision, changes)), changes
 
     async def _with_others(self, decision: Decision, request: Request, facts: Facts) -> Decision:
         """Decides again about a query for which copies are made: the cluster that gets them should

@@ -76,7 +76,7 @@ class StatementRunner:
         self._machine = StatementMachine(
             request.statement,
             session.state,
-            through=session.through.name if session.through else None,
+            sole_server=session.sole_server.name if session.sole_server else None,
             limited=bool(request.timeout),
             can_copy=services.copier is not None,
             can_move=services.router.settings.lost_reads is LostReads.MOVE,
@@ -302,11 +302,11 @@ class StatementRunner:
             self._turns.check_thread(upstream)
             started = await upstream.execute(request.statement, overlay, request.timeout)
         self._turns.accepted()
-        self._remote = RemoteResult.of(upstream, started, self._session.through is None)
-        self._operation.result = self._remote
-        return (
-            ev.ExecutionEnded(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
-        )
+        remote = RemoteResult.of(upstream, started, self._session.sole_server is None)
+        self._remote = self._operation.result = remote
+        if command.at_once:
+            return ev.ExecutionEnded(Status(OperationState.FINISHED))
+        return ev.Accepted()
 
     async def _learn_outcome(self, token: MarkedWrite) -> Event:
         ended = await self._sent.learn_end()
@@ -315,20 +315,19 @@ class StatementRunner:
         return ev.OutcomeLearned(ended)
 
     async def _effect(self, command: cmd.Effect) -> None:
-        operation = self._operation
         match command:
             case cmd.Become(state, failure):
-                operation.becomes(state, failure)
+                self._operation.becomes(state, failure)
             case cmd.ReportOutcome():
                 await self._report()
             case cmd.KeepRequest():
-                changes = self._session.state.journal.changes
-                operation.repeatable = Repeatable(self._request, changes)
+                journal = self._session.state.journal
+                self._operation.repeatable = Repeatable(self._request, journal.changes)
             case cmd.AskSchema():
-                if isinstance(operation.result, RemoteResult):
-                    asyncio.get_running_loop().call_soon(_request_schema, operation.result)
+                if isinstance(self._operation.result, RemoteResult):
+                    asyncio.get_running_loop().call_soon(_request_schema, self._operation.result)
             case cmd.SetResult(table):
-                operation.result = LocalResult(table)
+                self._operation.result = LocalResult(table)
             case cmd.Apply(effect, number, cluster, used, immediate):
                 if cluster is not None:
                     self._entered.replay.applied(number, effect)
@@ -348,8 +347,8 @@ class StatementRunner:
             case cmd.DropSession():
                 self._entered.drop()
             case cmd.DiscardResult():
-                close_remote(operation)
-                operation.result = None
+                close_remote(self._operation)
+                self._operation.result = None
             case cmd.LeaveQueue():
                 self._turns.leave()
             case cmd.CancelCopies():

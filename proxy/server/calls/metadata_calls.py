@@ -47,8 +47,8 @@ class MetadataCalls:
         """The cluster of a metadata call (DC-A1): the pinned one; else the only cluster that has
         temporary objects of the session, since these are listed, too; else the default cluster, or
         another one while that is down (D11)."""
-        if session.through is not None:
-            return session.through.name
+        if session.sole_server is not None:
+            return session.sole_server.name
         state = session.state
         homes = set(state.objects.listed_homes().values())
         only = homes.pop() if len(homes) == 1 else None
@@ -58,7 +58,7 @@ class MetadataCalls:
         self, session: UserSession, cluster: ClusterName, name: str, request: MetadataCall
     ) -> Struct:
         local = None
-        if session.through is None:
+        if session.sole_server is None:
             local = await self._server.metadata.answer(name, request.arguments, session, cluster)
         if local is not None:
             operation = self._new_operation(session, METADATA_KINDS[name])

@@ -61,7 +61,7 @@ class SessionCalls:
                 new_handle(self._server.peers.number),
                 state,
                 self._server.pool,
-                self._server.through,
+                self._server.sole_server,
                 self._client.peer,
                 user,
                 self._server.functions,
@@ -84,8 +84,8 @@ class SessionCalls:
 
     async def _check_opening(self, session: UserSession) -> None:
         """Raises Rejected if the session's database does not exist."""
-        if session.through is not None:
-            await session.upstream(session.through.name)  # the server checks the database
+        if session.sole_server is not None:
+            await session.upstream(session.sole_server.name)  # the server checks the database
             return
         database = session.state.configuration.get(USE_DATABASE)
         if database and not await self._server.router.database_exists(database.lower()):

@@ -42,7 +42,7 @@ _NOT_ANALYSED = Unknown("no cluster is configured")
 class StatementMachine:
     """Runs the statement `sql` in the session `state`.
 
-    `through` is the server for all statements, not analysed, while no cluster is configured
+    `sole_server` is the server for all statements, not analysed, while no cluster is configured
     (DC-N1). `limited`: the client set a time-out. `can_copy`: this proxy makes copies. `can_move`:
     a read whose cluster is lost may run in another one. `is_checked` returns whether all guards of
     a cluster check claims; None: not known yet. `lost`: the cluster that was lost with the result
@@ -52,7 +52,7 @@ class StatementMachine:
         self,
         sql: str,
         state: SessionState,
-        through: ClusterName | None = None,
+        sole_server: ClusterName | None = None,
         limited: bool = False,
         can_copy: bool = False,
         can_move: bool = True,
@@ -62,7 +62,7 @@ class StatementMachine:
         self.step = Step.NEW
         self._sql = sql
         self._state = state
-        self._through = through
+        self._sole_server = sole_server
         self._limited = limited
         self._can_copy = can_copy
         self._is_checked = is_checked
@@ -71,7 +71,7 @@ class StatementMachine:
         self._turn: frozenset[TableRef] = frozenset()  # tables for which it is in the write queue
         self._database = ""  # the argument of a USE
         self._decided_last: Routed | None = None
-        self._retries = StatementRetries(is_routed=through is None, can_move=can_move, lost=lost)
+        self._retries = StatementRetries(sole_server is None, can_move=can_move, lost=lost)
         self._has_fetched = False
         self._started: Attempt | None = None
         self._reported = False
@@ -132,7 +132,7 @@ class StatementMachine:
             case ev.TurnCame(waited):
                 return [self._route()] if waited and not self._stopped else self._enter()
             case ev.ThreadFreed():
-                return self._enter() if self._stopped or self._through else [self._route()]
+                return self._enter() if self._stopped or self._sole_server else [self._route()]
             case ev.Recalled(table):
                 return self._not_recalled() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
@@ -170,9 +170,9 @@ class StatementMachine:
     # Causeway's own commands, and statements that change the session alone
 
     def _start(self) -> list[Command]:
-        if self._through is None:
+        if self._sole_server is None:
             return [cmd.ReadCommand(self._sql)]
-        runs = decision.RunIn(self._through, "DC-N1", "no cluster is configured")
+        runs = decision.RunIn(self._sole_server, "DC-N1", "no cluster is configured")
         return self._decided(Routed(_NOT_ANALYSED, runs, {}, {}))
 
     def _read(self, command: ClusterCommand | None) -> list[Command]:
@@ -293,7 +293,7 @@ class StatementMachine:
         failure = status.failure
         if failure is not None and is_cluster_stopped(failure) and self._may_move():
             return self._move(Rejected(failure))
-        if self._through is None:
+        if self._sole_server is None:
             status = attempt.explained(status)
         attempt.status = status
         marks = attempt.close_mark(status)

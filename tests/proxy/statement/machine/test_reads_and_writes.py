@@ -120,7 +120,7 @@ def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> N
 
 
 def test_without_clusters_every_statement_is_passed_through() -> None:
-    book = Playbook(StatementMachine("TEXT", session(), through=WEST)) >> Started()
+    book = Playbook(StatementMachine("TEXT", session(), sole_server=WEST)) >> Started()
     (enter,) = book.due
     assert isinstance(enter, cmd.EnterCluster)
     assert enter.cluster == WEST
