@@ -162,7 +162,7 @@ def test_a_user_sees_the_part_that_rules_show(front: Front, db: str) -> None:
         rows(hers, f"CREATE TEMPORARY VIEW tv AS SELECT * FROM {people}")
         same(SAME[7], "tv")
         rows(hers, "SET spark.sql.legacy.storeAnalyzedPlanForView=true")
-        refused(f"CREATE TEMPORARY VIEW stored AS SELECT * FROM {people}", "keeps its plan")
+        refused(f"CREATE TEMPORARY VIEW stored AS SELECT * FROM {people}", "stores its plan")
         for setting in ("caseSensitive=true", "ansi.enabled=true", "session.timeZone=Asia/Tokyo"):
             rows(hers, f"SET spark.sql.{setting}")
         same(SAME[0])
