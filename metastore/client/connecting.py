@@ -11,9 +11,9 @@ from metastore.client.calls import CALLS
 from metastore.client.connection import Connection
 from metastore.client.login import mechanism, own_name, tls_context
 from metastore.errors import MetastoreRefused
-from saslauth.delegation_token import DelegationToken, token_of_text
-from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed
+from saslauth.tokens.delegation_token import DelegationToken, token_of_text
+from saslauth.tokens.digest_md5_client import DigestMd5Client
 from thriftcodec.values import LIST, STRING, Struct, strings
 
 PLAIN = MetastoreLogin()  # neither SASL nor TLS

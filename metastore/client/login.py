@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from conf.errors import BadSetting
 from conf.settings.security.metastore_login import MetastoreLogin
-from saslauth.delegation_token import DelegationToken, token_of_file
-from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed
 from saslauth.gssapi_client import GssapiClient
 from saslauth.keytab_login import check_keytab, keytab_login
 from saslauth.negotiation import Mechanism
+from saslauth.tokens.delegation_token import DelegationToken, token_of_file
+from saslauth.tokens.digest_md5_client import DigestMd5Client
 
 LARGEST_FRAME = 1 << 30  # bytes: a metastore sends each reply as one frame
 _JAVA_KEYSTORE = b"\xfe\xed\xfe\xed"

@@ -13,9 +13,9 @@ from conf.topology import Endpoint
 from metastore.client.connecting import delegation_token
 from metastore.client.login import own_name
 from metastore.client.streams import open_streams
-from saslauth.delegation_token import DelegationToken
-from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.framed_streams import Reader, Writer
+from saslauth.tokens.delegation_token import DelegationToken
+from saslauth.tokens.digest_md5_client import DigestMd5Client
 
 _KEPT = 1000.0  # seconds: Hive's tokens live for a day without renewal
 _MOST = 10_000  # tokens

@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from conf.formats import size_text
-from pipeline.copy.continue_copy import complete_copy, condemn, list_copies
 from pipeline.copy.copy_report import CopiedObject, CopyReport
-from pipeline.copy.delta_copy import staged_delta
 from pipeline.copy.files import CopyOptions, FileListing, FileStatus, compare
-from pipeline.copy.iceberg_copy import staged_iceberg, write_metadata
+from pipeline.copy.formats.continue_copy import complete_copy, condemn, list_copies
+from pipeline.copy.formats.delta_copy import staged_delta
+from pipeline.copy.formats.iceberg_copy import staged_iceberg, write_metadata
 from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.object_copy import CopyCatalog, ObjectCopy
 from pipeline.copy.plan import (

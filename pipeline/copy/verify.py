@@ -8,7 +8,7 @@ from conf.placement import Copy
 from conf.progress import Progress, no_progress
 from pipeline.copy.copy_catalog import CatalogTable, DataObject, ObjectCatalog
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
-from pipeline.copy.iceberg_copy import read_state
+from pipeline.copy.formats.iceberg_copy import read_state
 from pipeline.errors import FilesNotEnough
 
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saslauth.delegation_token import (
+from saslauth.errors import SaslFailed
+from saslauth.tokens.delegation_token import (
     METASTORE_KIND,
     DelegationToken,
     text_of_token,
     token_of_file,
     token_of_text,
 )
-from saslauth.errors import SaslFailed
 from tests.saslauth.tokens import file_of
 
 HDFS = DelegationToken(b"i" * 200, b"p", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saslauth.delegation_token import DelegationToken
-from saslauth.digest_md5 import DigestExchange, IntegrityLayer, directives, session_key
-from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed
+from saslauth.tokens.delegation_token import DelegationToken
+from saslauth.tokens.digest_md5 import DigestExchange, IntegrityLayer, directives, session_key
+from saslauth.tokens.digest_md5_client import DigestMd5Client
 
 TOKEN = DelegationToken(b"who", b"secret")
 CHALLENGE = 'realm="default",nonce="abc",qop="{qop}",charset=utf-8,algorithm=md5-sess'

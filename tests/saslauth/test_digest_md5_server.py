@@ -6,10 +6,10 @@ from collections.abc import Collection
 import pytest
 
 from conf.settings.security.authentication import Qop
-from saslauth.delegation_token import DelegationToken
-from saslauth.digest_md5_client import DigestMd5Client
-from saslauth.digest_md5_server import DigestMd5Server
 from saslauth.errors import BadCredentials, SaslFailed
+from saslauth.tokens.delegation_token import DelegationToken
+from saslauth.tokens.digest_md5_client import DigestMd5Client
+from saslauth.tokens.digest_md5_server import DigestMd5Server
 
 TOKEN = DelegationToken(b"who", b"secret")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saslauth.errors import SaslFailed
-from saslauth.token_identifier import TokenIdentifier, read_identifier
-from saslauth.writables import WritableReader, number
+from saslauth.tokens.token_identifier import TokenIdentifier, read_identifier
+from saslauth.tokens.writables import WritableReader, number
 
 ANN = TokenIdentifier("ann", "hive", "spark/h@R", 1_000, 1_700_000_000_000, 5, 2_000_000_000)
 # As Hadoop 3.3's DelegationTokenIdentifier writes it.

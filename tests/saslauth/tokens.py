@@ -2,8 +2,8 @@
 
 from base64 import urlsafe_b64decode
 
-from saslauth.delegation_token import DelegationToken, text_of_token
-from saslauth.writables import counted, number
+from saslauth.tokens.delegation_token import DelegationToken, text_of_token
+from saslauth.tokens.writables import counted, number
 
 
 def file_of(*tokens: DelegationToken) -> bytes:

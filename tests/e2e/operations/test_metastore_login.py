@@ -14,7 +14,7 @@ from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
-from saslauth.delegation_token import text_of_token, token_of_text
+from saslauth.tokens.delegation_token import text_of_token, token_of_text
 from tests.e2e.support import own_executor, secured_metastore, secured_view
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.e2e.support.secured_view import EAST, SITE, VIEW, WEST, core_site, spark_sql

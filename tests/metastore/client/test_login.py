@@ -11,7 +11,7 @@ from conf.settings.security.metastore_login import MetastoreLogin
 from metastore.client.login import check
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown
-from saslauth.delegation_token import DelegationToken, text_of_token
+from saslauth.tokens.delegation_token import DelegationToken, text_of_token
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.certificates import Made, made
 from tests.secret_files import private, readable

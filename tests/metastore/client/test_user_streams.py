@@ -10,7 +10,7 @@ from conf.topology import Endpoint
 from metastore.client import user_streams as module
 from metastore.client.user_streams import UserStreams
 from metastore.errors import MetastoreRefused
-from saslauth.delegation_token import DelegationToken
+from saslauth.tokens.delegation_token import DelegationToken
 
 HERE = Endpoint("hms", 9083)
 LOGIN = MetastoreLogin(True, "hive/_HOST@R", "causeway/_HOST@R")

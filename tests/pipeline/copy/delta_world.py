@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from conf.placement import Copy
 from metastore.client.types import Table
-from pipeline.copy.delta_copy import read_state
+from pipeline.copy.formats.delta_copy import read_state
 from pipeline.delta.log_files import LogSegment, segment_of
 from tests.pipeline.copy.world import C2, STAGING, T, World
 

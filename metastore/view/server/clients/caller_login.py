@@ -21,7 +21,6 @@ from conf.settings.security.view_access import ViewAccess
 from metastore.view.errors import CallerRefused
 from metastore.view.server.clients.caller_tokens import CallerTokens
 from metastore.view.server.clients.callers import ViewCaller, caller_of
-from saslauth.digest_md5_server import DigestMd5Server
 from saslauth.errors import AuthBackendUnavailable, BadCredentials, SaslFailed
 from saslauth.framed_streams import FramedReader, FramedWriter
 from saslauth.gssapi_server import GssapiServer
@@ -38,6 +37,7 @@ from saslauth.negotiation import (
     read_head,
     sasl_message,
 )
+from saslauth.tokens.digest_md5_server import DigestMd5Server
 
 _STEPS = 8
 _THREADS = 4

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from saslauth.delegation_token import DelegationToken, text_of_token, token_of_text
 from saslauth.errors import BadCredentials, SaslFailed
-from saslauth.token_identifier import TokenIdentifier, read_identifier
+from saslauth.tokens.delegation_token import DelegationToken, text_of_token, token_of_text
+from saslauth.tokens.token_identifier import TokenIdentifier, read_identifier
 
 _SHORTEST_KEY = 32  # characters
 _NUMBER = (1 << 31) - 1  # the limit of Hadoop's numbers of keys and tokens

@@ -8,9 +8,9 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from metastore.view.server.clients.caller_tokens import CallerTokens
-from saslauth.delegation_token import DelegationToken, text_of_token, token_of_text
 from saslauth.errors import BadCredentials
-from saslauth.token_identifier import read_identifier
+from saslauth.tokens.delegation_token import DelegationToken, text_of_token, token_of_text
+from saslauth.tokens.token_identifier import read_identifier
 from tests.secret_files import private
 
 FIRST, SECOND = "a" * 32, "b" * 44

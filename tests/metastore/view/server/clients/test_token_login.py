@@ -16,8 +16,8 @@ from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
-from saslauth.delegation_token import token_of_text
-from saslauth.token_identifier import read_identifier
+from saslauth.tokens.delegation_token import token_of_text
+from saslauth.tokens.token_identifier import read_identifier
 from tests.metastore.view.server.clients.secured_callers import EAST, VIEW, WEST, access, call
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from tests.proxy.kdc import OURS, Kdc

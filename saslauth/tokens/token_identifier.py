@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from saslauth.errors import SaslFailed
-from saslauth.writables import WritableReader, counted, number
+from saslauth.tokens.writables import WritableReader, counted, number
 
 _VERSION = b"\0"
 

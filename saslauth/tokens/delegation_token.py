@@ -9,7 +9,7 @@ from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 
 from saslauth.errors import SaslFailed
-from saslauth.writables import WritableReader, counted
+from saslauth.tokens.writables import WritableReader, counted
 
 METASTORE_KIND = "HIVE_DELEGATION_TOKEN"
 _MAGIC = b"HDTS"

@@ -5,8 +5,11 @@ import secrets
 from base64 import b64encode
 from collections.abc import Mapping
 
-from saslauth.delegation_token import DelegationToken
-from saslauth.digest_md5 import (
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import DIGEST_MD5
+from saslauth.security_layer import SecurityLayer
+from saslauth.tokens.delegation_token import DelegationToken
+from saslauth.tokens.digest_md5 import (
     COUNT,
     MAX_BUFFER,
     REALM,
@@ -18,9 +21,6 @@ from saslauth.digest_md5 import (
     same,
     session_key,
 )
-from saslauth.errors import SaslFailed
-from saslauth.negotiation import DIGEST_MD5
-from saslauth.security_layer import SecurityLayer
 
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")  # texts that need no escapes in quotes
 

@@ -14,8 +14,8 @@ a sweep.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipeline.copy.continue_copy import match_files
 from pipeline.copy.files import FileEntry, FileListing, Files
+from pipeline.copy.formats.continue_copy import match_files
 from pipeline.copy.object_copy import Continued, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
 from pipeline.errors import FilesNotEnough

@@ -6,7 +6,9 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Collection, Mapping
 
 from conf.settings.security.authentication import Qop
-from saslauth.digest_md5 import (
+from saslauth.errors import BadCredentials, SaslFailed
+from saslauth.security_layer import SecurityLayer
+from saslauth.tokens.digest_md5 import (
     COUNT,
     MAX_BUFFER,
     REALM,
@@ -18,8 +20,6 @@ from saslauth.digest_md5 import (
     same,
     session_key,
 )
-from saslauth.errors import BadCredentials, SaslFailed
-from saslauth.security_layer import SecurityLayer
 
 PasswordOf = Callable[[bytes], bytes]
 """The password of the token with an identifier. Raises BadCredentials."""

@@ -10,8 +10,8 @@ byte for byte, each later commit is there, and no file differs. Otherwise all fi
 
 from collections.abc import Iterator
 
-from pipeline.copy.continue_copy import match_files
 from pipeline.copy.files import FileListing, Files
+from pipeline.copy.formats.continue_copy import match_files
 from pipeline.copy.object_copy import Continued, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
 from pipeline.delta.checkpoints import read_checkpoint, sidecar_path

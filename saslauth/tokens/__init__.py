@@ -1,0 +1,1 @@
+"""Delegation tokens of Hadoop, and the log-in with them: DIGEST-MD5, of both sides."""
