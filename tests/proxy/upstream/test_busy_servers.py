@@ -8,7 +8,7 @@ from conf.topology import Endpoint
 from proxy.errors import Failure, Rejected
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
-from proxy.upstream.busy_servers import BusyServers
+from proxy.upstream.busy_servers import BusyServers, ThreadPlace
 from tests.proxy.fake_cluster import BUSY, FakeOperation
 from tests.proxy.fakes import World, error_of, play, until
 
@@ -106,7 +106,17 @@ def running(world: World) -> dict[str, FakeOperation]:
     return {each.sql: each for each in world.east.operations.values() if not each.changed.is_set()}
 
 
-def test_a_synchronous_client_never_learns_that_its_server_was_busy() -> None:
+def test_a_synchronous_client_never_learns_that_its_server_was_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused, take = [], BusyServers.take
+
+    def taken(self: BusyServers, endpoint: Endpoint, refusal: Rejected) -> ThreadPlace:
+        refused.append(endpoint)
+        return take(self, endpoint, refusal)
+
+    monkeypatch.setattr(BusyServers, "take", taken)
+
     async def scenario(world: World) -> None:
         world.east.threads = 1
         world.east.sleeping |= {LONG, SECOND, THIRD}
@@ -115,8 +125,10 @@ def test_a_synchronous_client_never_learns_that_its_server_was_busy() -> None:
             asked = []
             for client, sql in zip(clients, (LONG, SECOND, THIRD), strict=True):
                 asked.append(group.create_task(client.execute(sql)))
-                if sql != THIRD:
-                    await until(lambda sql=sql: sql in world.east.statements)
+                if sql == LONG:
+                    await until(lambda: LONG in world.east.statements)
+                elif sql == SECOND:
+                    await until(lambda: refused)  # the proxy knows that the server is busy
             for sql in (LONG, SECOND, THIRD):
                 await until(lambda sql=sql: sql in running(world))
                 world.east.end(running(world)[sql])
