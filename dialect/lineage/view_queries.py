@@ -19,7 +19,7 @@ _KEPT = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class StoredQuery:
-    """A stored view's query: its tree, which nobody changes, and the functions that it calls."""
+    """A stored view's query: its tree, which is never changed, and the functions that it calls."""
 
     tree: exp.Expr
     calls: Calls

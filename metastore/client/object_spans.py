@@ -135,7 +135,7 @@ def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) ->
 
 def _scan_descriptor(data: bytes | bytearray, at: int, spans: ObjectSpans, shape: Shape) -> int:
     """Records the parts of a storage descriptor; returns the position after it. The `path` of a
-    partition's serde is skipped: it is its table's, and nobody reads it."""
+    partition's serde is skipped: it is that of its table, and Spark does not read it."""
     spans.descriptor = at
     while True:
         kind, number, value = read_field_header(data, at)

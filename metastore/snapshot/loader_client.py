@@ -6,7 +6,7 @@
     await loader.close_write(token)
 
 `load_facts` reads each table from the metastore, also if it is in memory: one quick call, which all
-waiting callers share. So the next statement has every change, whoever made it. Partitions are read
+waiting callers share. So the next statement has every change, of every writer. Partitions are read
 again only if the facts of their table show that they may have changed.
 """
 

@@ -91,7 +91,7 @@ class StatementRetries:
 
     def waits_for_thread(self, error: Exception) -> TypeGuard[Rejected]:
         """Whether the server refused the statement because it has no thread: nothing has run, and
-        it is sent again later. The count of decisions begins anew then."""
+        it is sent again later. The count of decisions starts at zero then."""
         waits = isinstance(error, Rejected) and is_server_busy(error.failure)
         if waits:
             self.decisions = 0

@@ -1,4 +1,4 @@
-"""The file of access rules, and what is said about a wrong one."""
+"""The file of access rules, and the errors of an invalid one."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_json_has_the_same_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "error"),
     [
         ("x.yaml", "", "neither .toml nor .json"),
         ("x.toml", "a = ", "x.toml: "),
@@ -68,12 +68,12 @@ def test_json_has_the_same_keys(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    tmp_path: Path, name: str, text: str | None, said: str
+    tmp_path: Path, name: str, text: str | None, error: str
 ) -> None:
     path = tmp_path / name
     if text is not None:
         path.write_text(text)
-    with pytest.raises(BadValue, match=said):
+    with pytest.raises(BadValue, match=error):
         read_rules(str(path))
 
 
@@ -81,7 +81,7 @@ MASK = {"effect": "mask", "databases": [], "tables": ["a.b"], "columns": ["x"]}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "error"),
     [
         ({"name": ""}, "it has no name"),
         ({"effect": "refuse"}, "effect is not one of allow, deny, mask, filter"),
@@ -115,8 +115,8 @@ MASK = {"effect": "mask", "databases": [], "tables": ["a.b"], "columns": ["x"]}
         ({"because": 1}, "because is not a text"),
     ],
 )
-def test_the_error_names_the_fault_of_a_rule(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadValue, match=said):
+def test_the_error_names_the_fault_of_a_rule(change: dict[str, Any], error: str) -> None:
+    with pytest.raises(BadValue, match=error):
         rules_of({"rules": [RULE | change]})
 
 

@@ -27,7 +27,7 @@ def test_exceptions_of_a_quota_are_compared_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "error"),
     [
         ({"name": ""}, "quota 1: it has no name"),
         ({"users": []}, "it names no users"),
@@ -41,8 +41,8 @@ def test_exceptions_of_a_quota_are_compared_exactly() -> None:
         ({"roles": ["r"]}, "there is no role 'r'"),
     ],
 )
-def test_the_error_names_the_fault_of_a_quota(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadValue, match=said):
+def test_the_error_names_the_fault_of_a_quota(change: dict[str, Any], error: str) -> None:
+    with pytest.raises(BadValue, match=error):
         rules_of({"quotas": [ALL | change]})
 
 
