@@ -4,6 +4,10 @@ There are two budgets: one for connections that are logged in, and one for new c
 budget of new connections is full, a newcomer replaces the oldest connection of its address that is
 silent (of any address if there are too many in all), so that silent clients keep no other client
 out. A connection is silent while none of its log-in steps is being checked.
+
+All workers share the budget of connections that are logged in. Of the budget of new connections
+each worker has an equal part, because it can replace its own connections only: if another worker's
+silent connections filled the budget, it would have to reject every newcomer.
 """
 
 import asyncio
@@ -25,13 +29,21 @@ class ConnectionLimiter:
     """Counts each connection in one of the budgets, from the start of its TLS handshake. `clients`
     are the connections whose handshake is done."""
 
-    def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        metrics: Metrics,
+        counters: Counters | None = None,
+        workers: int = 1,
+    ) -> None:
+        """`counters` are those of all `workers` of the server; without them there is one."""
         self.clients: set[ClientConnection] = set()
         # If set, only connections that may continue older sessions are accepted, for this reason.
         self.closing_reason = ""
         self._metrics = metrics
         self._quota = Quota("connections", Bounds(), counters)
-        self._new_quota = Quota("connections that log in", Bounds(), counters)
+        self._new_quota = Quota("connections that log in", Bounds())
+        self._workers = workers
         self._new: dict[ClientConnection, None] = {}  # not logged in, in the order of arrival
         self._in_handshake: set[ClientConnection] = set()
         self._rejected: set[ClientConnection] = set()
@@ -49,8 +61,13 @@ class ConnectionLimiter:
             address=limits.connections_per_address, all=limits.client_connections
         )
         self._new_quota.bounds = Bounds(
-            address=limits.new_connections_per_address, all=limits.new_connections
+            address=self._part(limits.new_connections_per_address),
+            all=self._part(limits.new_connections),
         )
+
+    def _part(self, limit: int) -> int:
+        """This worker's part of a limit, rounded up."""
+        return -(-limit // self._workers)
 
     def begin_handshake(self, client: ClientConnection, peer: str) -> bool:
         """Reserves a place for a client that begins its TLS handshake.

@@ -87,7 +87,9 @@ async def serve(
         observer = Observer(Metrics(), audit, history, telemetry)
         journal = WriteJournal(settings.operating.writes_folder)
         state = ServerState(router, limits, group, copier, observer, workers, journal, change_sizes)
-        limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
+        limiter = ConnectionLimiter(
+            limits, state.observer.metrics, workers.counters, max(1, len(workers.sockets))
+        )
         clients = _Clients(state, limiter, MeteredAuthenticator(authenticator, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         listeners = await Listeners.open(
