@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,7 +14,12 @@ from bench.proxy import RawClient, fetch
 from proxy.protocol.types import Orientation
 from tests.e2e.operations.proxy_site import Site, until
 
-LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets buffer
+_ROWS = 200_000
+LARGE = f"SELECT id, repeat('x', 300) AS s FROM range({_ROWS})"  # some 62 MB
+# All sockets on the way hold less: the one by which the proxy receives up to net.ipv4.tcp_rmem (32
+# MiB on some machines), the two that send 4 MiB each, and the client's a fixed size.
+_MOST_IN_SOCKETS = 45_000_000
+_CLIENT_BUFFER = 64 << 10
 BOUND = 90.0  # seconds until the client of a server that hangs gets an error
 _CLIENT = """
 import sys, time
@@ -61,11 +67,12 @@ class Fetching:
     def __init__(self, site: Site, exits: ExitStack) -> None:
         self._client = exits.enter_context(RawClient(site.listen))
         operation = self._client.execute(self._client.open(), LARGE)
-        request = fetch(operation, Orientation.FIRST, 60_000)
+        request = fetch(operation, Orientation.FIRST, _ROWS)
         self._socket = self._client._socket
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _CLIENT_BUFFER)
         self._socket.sendall(len(request).to_bytes(4, "big") + request)
         self.length = int.from_bytes(self._client._read(4), "big")
-        assert self.length > 10_000_000
+        assert self.length > _MOST_IN_SOCKETS
         self._client._read(1000)
         self._socket.settimeout(BOUND)
 

@@ -82,6 +82,15 @@ def site(mortal: TwoViews, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield proxy_site
 
 
+@pytest.fixture(autouse=True)
+def restarted(site: Site) -> Iterator[None]:
+    """After a test that failed, the servers that it killed are started again for the next one."""
+    yield
+    for server in (METASTORE, VIEW, SECOND, C1, C2):
+        if not site.stack.is_running(server):
+            site.stack.restart(server)
+
+
 @pytest.fixture(scope="module")
 def vanished(site: Site) -> Iterator[None]:
     with vanished_client(site):
