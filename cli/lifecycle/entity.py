@@ -28,13 +28,14 @@ from cli.lifecycle.lifecycle_options import (
     time_option,
 )
 from cli.lifecycle.work_observer import environment_observer
-from pipeline.falcon import expression, rules
+from pipeline.falcon import expression
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, DocumentProblem
+from pipeline.falcon.rules import entity_rules
 from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 
@@ -129,9 +130,9 @@ def _run_validate(args: argparse.Namespace) -> int:
         if isinstance(found, BadDocument):
             problems: tuple[DocumentProblem, ...] = found.problems
         else:
-            problems = rules.alone(found)
+            problems = entity_rules.alone(found)
             if entity_set is not None:
-                problems = tuple(sorted((*problems, *rules.among(found, entity_set))))
+                problems = tuple(sorted((*problems, *entity_rules.among(found, entity_set))))
         status |= _print_problems(path, problems, args.all)
         if isinstance(found, Entity) and not problems:
             _warn(path, found, args)

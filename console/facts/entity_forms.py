@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, DocumentProblem
+from pipeline.falcon.rules import entity_rules
 from pipeline.falcon.warnings import warnings_of
 
 Values = Mapping[str, str]
@@ -187,7 +187,7 @@ def judge(text: str, others: EntitySet, now: datetime) -> Judgement:
         entity = document.read(data)
     except BadDocument as error:
         return Judgement(error.problems)
-    problems = tuple(sorted((*rules.alone(entity), *rules.among(entity, others))))
+    problems = tuple(sorted((*entity_rules.alone(entity), *entity_rules.among(entity, others))))
     return Judgement(problems, () if problems else warnings_of(entity, now))
 
 

@@ -12,7 +12,7 @@ from pipeline.exchange.rows import Columns
 from pipeline.exchange.sql import Merge, Window
 from pipeline.falcon.entities.datasource import DatasourceInterface
 from pipeline.falcon.entities.feed import Exchange
-from pipeline.falcon.exchange_rules import FETCH_SIZE, MAPPERS, SPLIT_BY, keys_of
+from pipeline.falcon.rules.exchange_rules import FETCH_SIZE, MAPPERS, SPLIT_BY, keys_of
 from pipeline.lease import WorkLease
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.falcon import rules
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.entity import Entity
@@ -17,6 +16,7 @@ from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, DocumentProblem
+from pipeline.falcon.rules import entity_rules
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
 from pipeline.scheduler.instances import changes
 from pipeline.scheduler.instances.instance import Instance, InstanceAction
@@ -101,7 +101,7 @@ def schedules_of(
 
 def validate(entity: Entity, entity_set: EntitySet) -> tuple[DocumentProblem, ...]:
     """The problems of an entity by itself and with the other entities."""
-    return tuple(sorted((*rules.alone(entity), *rules.among(entity, entity_set))))
+    return tuple(sorted((*entity_rules.alone(entity), *entity_rules.among(entity, entity_set))))
 
 
 def submit(
@@ -203,7 +203,7 @@ def schedule(
     entity = catalog.entities[key]
     problems = [
         *validate(entity, catalog.entity_set),  # an earlier release may have accepted it
-        *rules.unsupported(entity, engines),
+        *entity_rules.unsupported(entity, engines),
         *metastore_problems(entity, catalog.entity_set, user),
     ]
     if problems:

@@ -30,8 +30,8 @@ from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Direction
 from pipeline.falcon.entities.feed import Table as TableStorage
-from pipeline.falcon.exchange_rules import NO_RENAME
 from pipeline.falcon.paths import is_object_store, path_at
+from pipeline.falcon.rules.exchange_rules import NO_RENAME
 from pipeline.lease import WorkLease
 from pipeline.partition_values import kinds_of, spellings
 from pipeline.replication.directories import PathCopy, replace_target

@@ -21,10 +21,10 @@ from pipeline.falcon.entities.feed import (
     Table,
 )
 from pipeline.falcon.entities.process import Process
-from pipeline.falcon.exchange_rules import interface_of
 from pipeline.falcon.inputs import Need, needs_read, outputs_of
 from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
+from pipeline.falcon.rules.exchange_rules import interface_of
 from pipeline.partition_values import Spec
 from pipeline.processes.run import ProcessRun
 from pipeline.replication.directories import PathCopy

@@ -15,9 +15,9 @@ from cli.advice import advise, apply
 from cli.advice.apply import Applier, undo
 from cli.advice.record import record_lock
 from cli.main import SUBCOMMANDS, build_parser, main
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.rules import entity_rules
 from tests.advice.samples import DATED, outcome
 from tests.cli.advice.test_assess import TABLES
 
@@ -152,7 +152,7 @@ def test_a_schedule_is_a_feed_that_falcon_takes_and_evicts_only_copies() -> None
     assert made is not None
     feed = document.read(made.text.encode())
     assert isinstance(feed, Feed)
-    assert rules.alone(feed) == ()
+    assert entity_rules.alone(feed) == ()
     assert "catalog:shop:orders#ds=${YEAR}-${MONTH}-${DAY}" in made.text
     assert made.text.count('limit="days(7)"') == 1
     source, target = made.text.split("</cluster>")[:2]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.falcon import rules
+from pipeline.falcon.rules import entity_rules
 from tests.pipeline.falcon.documents import DAILY, FEED, PROCESS, WHOLE
-from tests.pipeline.falcon.test_rules import EntitySet, cluster, everything, read
+from tests.pipeline.falcon.rules.test_entity_rules import EntitySet, cluster, everything, read
 
 CLUSTERS = [cluster("c1"), cluster("c2")]
 END = 'end="2013-10-26T00:00Z"/>'
@@ -61,7 +61,7 @@ def test_a_feed_of_paths_cannot_name_a_whole_table_in_the_catalog() -> None:
 
 
 def test_processes_read_and_write_partitions() -> None:
-    among = rules.among(read(PROCESS), EntitySet([*CLUSTERS, read(WHOLE)]))
+    among = entity_rules.among(read(PROCESS), EntitySet([*CLUSTERS, read(WHOLE)]))
     reason = "feed clicks is of a whole table: processes read and write partitions"
     assert [(each.element, each.reason) for each in among] == [
         ("input", reason),

@@ -10,13 +10,13 @@ import pytest
 from database.history.work import CopyRecord
 from pipeline.copy.files import CopyOptions, FileListing
 from pipeline.errors import ActionFailed
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.process import Process
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument
+from pipeline.falcon.rules import entity_rules
 from pipeline.processes.commands import Programs
 from pipeline.processes.parameters import parameters_of
 from pipeline.replication.directories import PathCopy, replicate_path
@@ -321,7 +321,7 @@ def problems(feed: str, *changes: tuple[str, str]) -> list[str]:
         feed = feed.replace(old, new, 1)
     clusters = {name: document.read(text.encode()) for name, text in CLUSTERS.items()}
     entity_set = EntitySet({n: c for n, c in clusters.items() if isinstance(c, Cluster)})
-    return [each.reason for each in rules.among(document.read(feed.encode()), entity_set)]
+    return [each.reason for each in entity_rules.among(document.read(feed.encode()), entity_set)]
 
 
 @pytest.mark.parametrize(
@@ -376,13 +376,13 @@ def test_an_input_has_the_part_that_it_names() -> None:
     assert isinstance(feed, Feed)
     assert isinstance(cluster, Cluster)
     entity_set = EntitySet({"c1": cluster}, {"clicks": feed})
-    assert rules.among(process, entity_set) == ()
+    assert entity_rules.among(process, entity_set) == ()
     values = parameters_of(process, "c1", entity_set, START, "ann")
     assert values["in"] == ",".join(
         f"hdfs://c1:8020/logs/2013-09-24/{hour}/all/*/west" for hour in ("05", "06")
     )
     bare = replace(feed, partitions=None)
-    [problem] = rules.among(process, EntitySet({"c1": cluster}, {"clicks": bare}))
+    [problem] = entity_rules.among(process, EntitySet({"c1": cluster}, {"clicks": bare}))
     assert "has 2 levels, feed clicks has 0" in problem.reason
 
 

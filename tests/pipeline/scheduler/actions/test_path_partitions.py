@@ -14,11 +14,11 @@ from metastore.client.types import Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.own_writes import partition_write
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.rules import entity_rules
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
@@ -216,8 +216,8 @@ def feed_with(uri: str) -> Feed:
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(uri: str, reason: str) -> None:
-    assert rules.alone(feed_with(URI)) == ()
-    [found] = rules.alone(feed_with(uri))
+    assert entity_rules.alone(feed_with(URI)) == ()
+    [found] = entity_rules.alone(feed_with(uri))
     assert reason in found.reason
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.datasource import Datasource
 from pipeline.falcon.entities.feed import Direction, Exchange, Feed
 from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.rules import entity_rules
 from tests.pipeline.exchange.documents import DATASOURCE, DELTA, FULL, PATH, exporting, importing
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, needs_documents
 
@@ -33,8 +33,8 @@ def reasons(text: str, *datasources: Datasource) -> list[str]:
     assert isinstance(cluster, Cluster)
     entity_set = EntitySet({"c1": cluster}, {}, {each.name: each for each in datasources})
     found = feed(text)
-    assert rules.alone(found) == ()  # a sound document of Falcon's
-    return [each.reason for each in rules.among(found, entity_set)]
+    assert entity_rules.alone(found) == ()  # a sound document of Falcon's
+    return [each.reason for each in entity_rules.among(found, entity_set)]
 
 
 def test_an_interface_has_its_own_credential_and_driver_or_the_datasources() -> None:
@@ -69,7 +69,7 @@ def test_an_exchange_is_what_the_feed_says() -> None:
 
 def test_a_valid_exchange_has_no_problem() -> None:
     good = datasource()
-    assert rules.among(good, EntitySet()) == ()
+    assert entity_rules.among(good, EntitySet()) == ()
     assert reasons(importing(), good) == []
     assert reasons(importing(DELTA.format("at")), good) == []
     assert reasons(importing(table="s.orders", split_by="id", num_mappers="4"), good) == []
@@ -125,9 +125,9 @@ def test_a_datasource_that_cannot_be_used_is_refused(old: str, new: str, reason:
     if "password-text" in new:
         text = text.replace("passwordFile", "passwordText")
     found = datasource(text)
-    assert rules.alone(found) == ()
-    assert all(reason in each.reason for each in rules.among(found, EntitySet()))
-    assert rules.among(found, EntitySet())
+    assert entity_rules.alone(found) == ()
+    assert all(reason in each.reason for each in entity_rules.among(found, EntitySet()))
+    assert entity_rules.among(found, EntitySet())
 
 
 @needs_documents

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.datasource import Datasource
@@ -13,6 +12,7 @@ from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.process import Process
 from pipeline.falcon.errors import DocumentProblem
+from pipeline.falcon.rules import entity_rules
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 
@@ -46,7 +46,7 @@ def read(text: str, *changes: tuple[str, str]) -> Entity:
 
 
 def everything(entity: Entity, entity_set: EntitySet) -> list[DocumentProblem]:
-    return [*rules.alone(entity), *rules.among(entity, entity_set)]
+    return [*entity_rules.alone(entity), *entity_rules.among(entity, entity_set)]
 
 
 WORLD = EntitySet([cluster("c1"), cluster("c2"), read(FEED)])
@@ -119,16 +119,16 @@ def test_a_table_needs_a_registry() -> None:
     bare = cluster(
         "c2", ('type="registry" endpoint="thrift://localhost:9083"', 'type="workflow" endpoint="x"')
     )
-    (problem,) = rules.among(read(FEED), EntitySet([cluster("c1"), bare]))
+    (problem,) = entity_rules.among(read(FEED), EntitySet([cluster("c1"), bare]))
     assert "no registry" in problem.reason
 
 
 def test_groups_agree() -> None:
     other = read(FEED, ('name="clicks"', 'name="other"'), ("hours(1)</f", "days(1)</f"))
-    (problem,) = rules.among(other, WORLD)
+    (problem,) = entity_rules.among(other, WORLD)
     assert problem.element == "groups"
     daily = FEED.replace("-${HOUR}", "").replace('name="clicks"', 'name="other"')
-    (problem,) = rules.among(read(daily), WORLD)
+    (problem,) = entity_rules.among(read(daily), WORLD)
     assert "date pattern" in problem.reason
 
 
@@ -174,7 +174,7 @@ def test_an_input_reaching_back_beyond_retention() -> None:
 
 def test_a_feed_must_be_on_the_cluster_of_the_process() -> None:
     process = read(PROCESS, ('name="c1"', 'name="c3"'))
-    found = rules.among(process, EntitySet([*WORLD.entities, cluster("c3")]))
+    found = entity_rules.among(process, EntitySet([*WORLD.entities, cluster("c3")]))
     assert {each.element for each in found} == {"input", "output"}
     assert all("not on cluster c3" in each.reason for each in found)
 
@@ -199,14 +199,14 @@ def test_an_engine_that_is_not_configured_is_refused_at_schedule_time() -> None:
         return "no pig command is configured" if "PIG" in str(engine) else None
 
     pig = read(PROCESS, ('engine="hive"', 'engine="pig"'))
-    assert [each.element for each in rules.unsupported(pig, engines)] == ["workflow"]
-    assert list(rules.unsupported(read(FEED), engines)) == []
+    assert [each.element for each in entity_rules.unsupported(pig, engines)] == ["workflow"]
+    assert list(entity_rules.unsupported(read(FEED), engines)) == []
 
 
 def test_counting_inputs_have_two_ends_of_one_kind() -> None:
     def refused(start: str, end: str) -> list[str]:
         ends = ('start="now(-1,0)" end="now(0,0)"', f'start="{start}" end="{end}"')
-        return [each.reason for each in rules.alone(read(PROCESS, ends))]
+        return [each.reason for each in entity_rules.alone(read(PROCESS, ends))]
 
     assert refused("latest(-3)", "latest(0)") == []
     assert refused("future(0,5)", "future(2,5)") == []
@@ -218,7 +218,7 @@ def test_counting_inputs_have_two_ends_of_one_kind() -> None:
 
 def test_an_output_names_one_instance() -> None:
     output = read(PROCESS, ('instance="now(0,0)"', 'instance="latest(0)"'))
-    [found] = rules.alone(output)
+    [found] = entity_rules.alone(output)
     assert (found.element, "counts instances" in found.reason) == ("output", True)
 
 
@@ -236,7 +236,7 @@ def test_an_output_names_one_instance() -> None:
     ],
 )
 def test_properties_of_feeds_have_values_that_can_be_used(name: str, value: str) -> None:
-    [found] = rules.alone(
+    [found] = entity_rules.alone(
         read(FEED, ('name="parallel" value="2"', f'name="{name}" value="{value}"'))
     )
     assert found.element == "properties"
