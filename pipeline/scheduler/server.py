@@ -21,12 +21,13 @@ from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.identity import EntityKey
 from pipeline.falcon.entities.process import Order, Process
 from pipeline.scheduler.actions.work import Actions, Task
+from pipeline.scheduler.active_runs import ActiveRuns
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import InstanceAction, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.instance import InstanceAction
 from pipeline.scheduler.instances.outcomes import after_check, recover
 from pipeline.scheduler.instances.plan import (
     MAX_INPUT_CHECKS,
@@ -34,15 +35,13 @@ from pipeline.scheduler.instances.plan import (
     CreateInstances,
     StartRun,
     plan,
-    runs_alone,
 )
 from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.open_work import needed_by_open_work
+from pipeline.scheduler.round_state import BlockedSchedules, ReadPositions, RunTurns
 from pipeline.scheduler.run_worker import RunWorker
 from pipeline.scheduler.store.store import Store
-
-_BLOCKED = 30.0  # seconds until the next try where another program works on the same data
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +84,16 @@ class SchedulerServer:
         self._entities: Mapping[EntityKey, Entity] = {}  # of the last round
         wanted = self._notification if notifies else lambda _: None
         self._changes = InstanceChanges(store, clock, emit, alert_channels, wanted)
+        self._blocked = BlockedSchedules()
         self._run_worker = RunWorker(
-            store, actions, clock, name, self._options.lease, self._changes, emit, self._block
+            *(store, actions, clock, name, self._options.lease, self._changes, emit),
+            self._blocked.block,
         )
         self._round_ended = time.monotonic()
         self._workers = ThreadPoolExecutor(self._options.workers, thread_name_prefix="work")
-        self._leases: dict[InstanceKey, InstanceLease] = {}  # by the first instance of each run
-        self._places: dict[InstanceKey, frozenset[str]] = {}
-        self._checked: dict[ScheduleKey, datetime] = {}  # the last checked instance, if others wait
-        self._ended_until: dict[ScheduleKey, datetime] = {}  # the last read one, if others follow
-        self._ended_all_read: set[ScheduleKey] = set()  # all ended instances were read
-        self._blocked: dict[ScheduleKey, float] = {}  # the monotonic time of the next try
-        self._lone_run_waits = False  # this round left an instance that has to run alone
-        self._lone_run_is_next = False  # the last round left one, so no other instance begins
-        self._left_ready = False  # the last round left a READY instance that a later one may start
-        self._lock = threading.Lock()
+        self._runs = ActiveRuns()
+        self._positions = ReadPositions()
+        self._turns = RunTurns()
         self._closed = threading.Event()
         self._wake = threading.Event()
         self._heartbeat = threading.Thread(target=self._renew_leases, name="heartbeat", daemon=True)
@@ -114,7 +108,7 @@ class SchedulerServer:
     def close(self, give_up: bool = False) -> None:
         """Waits for the runs; with `give_up` stops them and frees their instances."""
         if give_up:
-            for lease in self._live_leases():
+            for lease in self._runs.leases():
                 lease.lose("the server stops")
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._closed.set()
@@ -137,23 +131,17 @@ class SchedulerServer:
         `patience` seconds. Waits for other servers' runs, and takes over those of a dead server.
         """
         end = time.monotonic() + patience
-        self._read_ended_again()
+        self._positions.read_ended_again()
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._wake.clear()
             # Read before the round: an instance that ends during it may make others due.
-            working = bool(self._live_leases()) or self._claimed() or bool(self._blocked)
+            working = bool(self._runs.leases()) or self._claimed() or bool(self._blocked)
             if self.tick():
-                self._read_ended_again()
-            elif self._ended_until.keys() <= self._ended_all_read and not (
-                self._checked or self._left_ready
-            ):
+                self._positions.read_ended_again()
+            elif self._positions.all_seen and not self._turns.left_ready:
                 if not working:
                     return
                 self._wake.wait(1.0)
-
-    def _read_ended_again(self) -> None:
-        self._ended_until.clear()
-        self._ended_all_read.clear()
 
     def _claimed(self) -> bool:
         """Whether any server runs an instance of the user."""
@@ -163,8 +151,7 @@ class SchedulerServer:
     def tick(self) -> bool:
         """Runs one round over all entities. Returns whether it changed anything."""
         now = self._clock.now()
-        self._left_ready = False
-        self._lone_run_is_next, self._lone_run_waits = self._lone_run_waits, False
+        self._turns.begin_round()
         catalog = self._catalog.read()
         self._entities = catalog.entities
         done = [self._changes.write(recover(each, now)) for each in self._store.orphans()]
@@ -190,7 +177,7 @@ class SchedulerServer:
 
     def runs(self) -> int:
         """How many runs are under way."""
-        return len(self._live_leases())
+        return len(self._runs.leases())
 
     def _tick_entity(
         self, catalog: EntityCatalog, key: EntityKey, entity: Entity, now: datetime
@@ -213,18 +200,15 @@ class SchedulerServer:
         by the fence, steps that were planned before.
         """
         newest_first = schedule.order is not Order.FIFO
-        read = self._ended_until.pop(schedule.key, None)
+        read = self._positions.pop_ended(schedule.key)
         situation = self._store.situation(schedule.key, newest_first=newest_first, read=read)
-        if situation.read_until is None:
-            self._ended_all_read.add(schedule.key)
-        else:  # the next round reads the following ones
-            self._ended_until[schedule.key] = situation.read_until
-        steps = plan(schedule, situation, now, self._checked.pop(schedule.key, None))
+        self._positions.put_ended(schedule.key, situation.read_until)
+        steps = plan(schedule, situation, now, self._positions.pop_checked(schedule.key))
         checks = [step for step in steps if isinstance(step, CheckInputs)]
         done = self._check_inputs(catalog, schedule, checks, now) if checks else False
         waiting = [each.instance for each in checks if each.instance.state is InstanceState.WAITING]
         if len(waiting) == MAX_INPUT_CHECKS:
-            self._checked[schedule.key] = waiting[-1].nominal
+            self._positions.put_checked(schedule.key, waiting[-1].nominal)
         for step in steps:
             match step:
                 case CreateInstances():
@@ -257,9 +241,10 @@ class SchedulerServer:
         """Claims the instances of a run, and starts it in a worker thread. An instance whose place
         is taken stays READY, and the run does without it. Returns whether a run was started.
         """
-        if self._closed.is_set() or self._is_blocked(schedule.key) or not self._may_begin(run):
+        if self._closed.is_set() or self._blocked.is_blocked(schedule.key):
             return False
-        if len(self._live_leases()) >= self._options.workers:
+        leases = self._runs.leases()
+        if not self._turns.may_begin(run, leases) or len(leases) >= self._options.workers:
             return False
         tasks = [
             Task(
@@ -274,69 +259,35 @@ class SchedulerServer:
             for claim in run.claims
         ]
         places = {each.instance.key: self._actions.exclusive_places(each) for each in tasks}
-        free = tuple(c for c in run.claims if not self._are_taken(places[c.before.key]))
+        free = tuple(c for c in run.claims if not self._runs.are_taken(places[c.before.key]))
         if not free:
             return False
         claimed = self._store.claim(
             replace(run, claims=free), self._name, self._options.lease, self._clock.now(), places
         )
         if not claimed:
-            self._left_ready = True
+            self._turns.left_ready = True
             return False
         first = claimed[0].key
         lease = InstanceLease(self._store, self._clock, claimed, self._options.lease)
-        with self._lock:
-            self._leases[first] = lease
-            self._places[first] = frozenset().union(*(places[each.key] for each in claimed))
+        self._runs.add(first, lease, frozenset().union(*(places[each.key] for each in claimed)))
         chosen = [each for each in tasks if each.instance in claimed]
         future = self._workers.submit(self._run_worker.work, chosen, lease)
-        future.add_done_callback(lambda future: self._on_run_ended(first, future))
+        future.add_done_callback(lambda future: self._on_run_ended(lease, future))
         return True
 
-    def _may_begin(self, run: StartRun) -> bool:
-        """Whether the run may begin. It may not if it has to run alone and others run, if a run
-        that has to be alone runs, or if one waits for all others to end.
-        """
-        leases = self._live_leases()
-        if any(runs_alone(each.before) for each in run.claims):
-            self._lone_run_waits |= bool(leases)
-            return not leases
-        if any(runs_alone(each) for lease in leases for each in lease.instances):
-            return False
-        self._left_ready |= self._lone_run_is_next
-        return not self._lone_run_is_next
-
-    def _block(self, key: ScheduleKey) -> None:
-        self._blocked[key] = time.monotonic() + _BLOCKED
-
-    def _is_blocked(self, key: ScheduleKey) -> bool:
-        """Whether another program worked on the schedule's data less than _BLOCKED seconds ago."""
-        if time.monotonic() < self._blocked.get(key, 0.0):
-            return True
-        self._blocked.pop(key, None)
-        return False
-
-    def _are_taken(self, places: frozenset[str]) -> bool:
-        with self._lock:
-            return any(places & each for each in self._places.values())
-
-    def _on_run_ended(self, key: InstanceKey, future: "Future[None]") -> None:
+    def _on_run_ended(self, lease: InstanceLease, future: "Future[None]") -> None:
         """Frees the places and the lease of a run, and wakes the server for the next round."""
-        if self._places[key]:
-            keys = [each.key for each in self._leases[key].instances]
+        keys = [each.key for each in lease.instances]
+        if self._runs.places_of(keys[0]):
             with suppress(StoreUnavailable):  # the places are then free when the lease ends
                 self._store.release(keys, self._name)
-        with self._lock:
-            del self._leases[key], self._places[key]
+        self._runs.remove(keys[0])
         if not future.cancelled() and (error := future.exception()):
-            self._emit({"event": "error", "entity": str(key), "message": repr(error)})
+            self._emit({"event": "error", "entity": str(keys[0]), "message": repr(error)})
         self._wake.set()
-
-    def _live_leases(self) -> list[InstanceLease]:
-        with self._lock:
-            return list(self._leases.values())
 
     def _renew_leases(self) -> None:
         while not self._closed.wait(self._options.lease / 3):
-            for lease in self._live_leases():
+            for lease in self._runs.leases():
                 lease.renew(self._name)

@@ -113,7 +113,7 @@ def test_an_input_check_that_fails_fails_the_attempt_of_each_instance(
 def test_an_instance_waits_for_a_copy_of_another_program_without_an_attempt(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.scheduler.server._BLOCKED", 0.2)
+    monkeypatch.setattr("pipeline.scheduler.round_state.BLOCKED", 0.2)
     schedule(store, FEED_KEY)
     actions = FakeActions()
     copies = actions.replicate
