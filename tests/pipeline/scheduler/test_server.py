@@ -1,7 +1,6 @@
 """A server runs the instances of scheduled entities, retries them and records their ends."""
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -175,21 +174,26 @@ def test_a_final_failure_is_final(store: Store) -> None:
 
 
 class OneJvm(FakeActions):
-    """The instance of the time `poison` kills the JVM in which all instances work."""
+    """All four instances of a feed work in one JVM, which that of the time `poison` kills. An
+    instance that has lost it twice works alone."""
 
     def __init__(self, poison: datetime) -> None:
         super().__init__()
-        self.poison, self.dead = poison, threading.Event()
+        self.poison, self.together, self.alone = poison, threading.Barrier(4), threading.Lock()
 
     def _work(self, word: str, task: Task, lease: WorkLease) -> str:
-        dead = self.dead
-        if word == "replicate" and task.instance.nominal == self.poison:
-            time.sleep(0.2)
-            self.dead = threading.Event()
-            dead.set()
-        if word == "replicate" and dead.wait(0.5):
+        if word != "replicate":
+            return super()._work(word, task, lease)
+        if task.instance.recoveries < 2:
+            self.together.wait(60.0)
             raise SparkLost("Spark is gone")
-        return super()._work(word, task, lease)
+        assert self.alone.acquire(blocking=False)
+        try:
+            if task.instance.nominal == self.poison:
+                raise SparkLost("Spark is gone")
+            return super()._work(word, task, lease)
+        finally:
+            self.alone.release()
 
 
 @pytest.mark.slow
