@@ -16,8 +16,9 @@ class Failure:
     blame: Blame | None = field(default=None, compare=False)  # None: the cluster's own failure
 
 
-class Rejected(Exception):
-    """A failure with a Thrift Server's text: a cluster's, or the one that a cluster would send."""
+class ThriftServerError(Exception):
+    """An error that the client receives in a Thrift Server's form: that of a cluster, or Causeway's
+    own where a cluster would send the same or where the router refuses a statement."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

@@ -21,7 +21,7 @@ from proxy.auth.tokens.issuer_client import IssuerClient
 from proxy.auth.tokens.token_keys_client import JwtVerifier
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.discovery.zookeeper_client import registered
-from proxy.errors import ClusterLost, Rejected
+from proxy.errors import ClusterLost, ThriftServerError
 from proxy.limits import DEFAULT
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.protocol.replies import info_text, read_result
@@ -93,7 +93,7 @@ async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> CheckF
     """Whether a session can be opened, and whether its guard checks claims."""
     try:
         session = await UpstreamSession.open(pool, cluster, _USER, NEWEST_PROTOCOL, {}, claims=True)
-    except Rejected as refused:
+    except ThriftServerError as refused:
         text = f"{version}; it opens no session for user {_USER}: {refused.failure.message}"
         # A service account opens sessions in the names of users, who may have rights that _USER
         # lacks.

@@ -16,7 +16,7 @@ from conf.topology import Endpoint
 from console.errors import Refused
 from console.sources.result_rows import is_number, rows_of
 from proxy.auth.impersonation.requested_user import PROXY_USER
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.cluster_calls import (
     RemoteOperation,
     close_session_call,
@@ -151,7 +151,7 @@ class SqlClient:
             run.state = RunState.CANCELLED
         except TimeoutError:
             run.state, run.error = RunState.FAILED, f"It took more than {limit:g} s."
-        except Rejected as error:
+        except ThriftServerError as error:
             run.state, run.error = RunState.FAILED, error.failure.message
         except (CausewayError, OSError) as error:
             run.state, run.error = RunState.FAILED, str(error)
@@ -169,7 +169,7 @@ class SqlClient:
             request = execute_call(session, run.sql, {}, 0)
             started = read_started(await connection.call("ExecuteStatement", request, _CALL))
             if isinstance(started, Failure):
-                raise Rejected(started)
+                raise ThriftServerError(started)
             try:
                 await _end_of(connection, started)
             except (asyncio.CancelledError, TimeoutError):
@@ -190,7 +190,7 @@ class SqlClient:
 
     async def _cancel(self, user: str, operation: RemoteOperation) -> None:
         """Cancels over a new connection, because the run's connection waits for a reply."""
-        with suppress(CausewayError, Rejected, OSError, TimeoutError):
+        with suppress(CausewayError, ThriftServerError, OSError, TimeoutError):
             async with asyncio.timeout(_CALL):
                 connection = await self._connect(user)
                 try:
@@ -201,15 +201,16 @@ class SqlClient:
 
 
 async def _call(connection: UpstreamConnection, name: str, request: bytes) -> Struct:
-    """The result of a call. Raises ClusterLost, WireError, and Rejected with the proxy's error."""
+    """The result of a call. Raises ClusterLost, WireError, and ThriftServerError with the proxy's
+    error."""
     result = read_result(await connection.call(name, request, _CALL), name)
     if (failure := result_failure(result)) is not None:
-        raise Rejected(failure)
+        raise ThriftServerError(failure)
     return result
 
 
 async def _end_of(connection: UpstreamConnection, operation: RemoteOperation) -> None:
-    """Waits for the end of a statement. Raises Rejected if it failed."""
+    """Waits for the end of a statement. Raises ThriftServerError if it failed."""
     name = "GetOperationStatus"
     while True:
         result = await _call(connection, name, operation_call(name, operation))
@@ -218,7 +219,7 @@ async def _end_of(connection: UpstreamConnection, operation: RemoteOperation) ->
             break
         await asyncio.sleep(0.1)
     if status.state is not OperationState.FINISHED:
-        raise Rejected(status.failure or Failure(f"It ended {status.state.name}."))
+        raise ThriftServerError(status.failure or Failure(f"It ended {status.state.name}."))
 
 
 async def _read_rows(

@@ -32,7 +32,7 @@ from metastore.view.locations import moved
 from proxy.catalog import descriptions
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata import GLOBAL_TEMP
-from proxy.errors import Rejected
+from proxy.errors import ThriftServerError
 from proxy.protocol.results import ResultTable
 from proxy.session.user_session import UserSession
 from proxy.statement.metastore_access import Loader
@@ -81,7 +81,7 @@ class CatalogStatements:
         try:
             context = await self._context(command, cluster, session)
             table = None if context is None else await self._answer(command, context)
-        except (CausewayError, Rejected):
+        except (CausewayError, ThriftServerError):
             return None
         return table
 

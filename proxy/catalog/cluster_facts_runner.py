@@ -43,7 +43,7 @@ class ClusterFacts:
         self._facts: WeakKeyDictionary[ClusterSession, SessionFacts] = WeakKeyDictionary()
 
     async def of(self, upstream: ClusterSession, state: SessionState) -> SessionFacts:
-        """The current facts. Raises CausewayError, Rejected."""
+        """The current facts. Raises CausewayError, ThriftServerError."""
         changes = state.journal.settings_changes
         facts = self._facts.get(upstream)
         if facts is None or facts.changes != changes:

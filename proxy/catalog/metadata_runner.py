@@ -27,7 +27,7 @@ from conf.names import ClusterName, TableRef
 from metastore.client.single_flight import SingleFlight
 from proxy.catalog.metadata import SCHEMAS, MetadataRequest, Row, lists_as_usual, metadata_request
 from proxy.catalog.server_info import DBMS_VERSION
-from proxy.errors import ClusterLost, Rejected, WireError
+from proxy.errors import ClusterLost, ThriftServerError, WireError
 from proxy.protocol import replies, results
 from proxy.protocol.cluster_calls import (
     RemoteOperation,
@@ -134,7 +134,7 @@ class MetadataAnswers:
             if _is_plain(session, cluster):
                 return await self._answer_by_helper(request, session, cluster)
             return await self._answer_in_session(request, session, cluster)
-        except (CausewayError, Rejected):
+        except (CausewayError, ThriftServerError):
             return None
 
     async def _answer_in_session(
@@ -178,7 +178,7 @@ class MetadataAnswers:
 
         It belongs to another session of the user, or to this one, for which it is opened if needed.
         If this session is open in the cluster, the helper is at the same server. Raises a
-        CausewayError, Rejected.
+        CausewayError, ThriftServerError.
         """
         key = cluster, session.state.user, session.state.protocol
         own, helper = session.open_upstream(cluster), self._open_helper(key)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Generic, TypeVar
 
-from proxy.errors import Failure, LimitReached, Rejected
+from proxy.errors import Failure, LimitReached, ThriftServerError
 from proxy.protocol.requests import Handle
 from proxy.protocol.status import NO_SESSION
 from proxy.protocol.types import OperationType
@@ -77,17 +77,17 @@ class Registry(Generic[T]):
         return True
 
 
-def no_such_session(handle: Handle) -> Rejected:
-    return Rejected(Failure(f"{NO_SESSION}: SessionHandle [{_uuid(handle)}]"))
+def no_such_session(handle: Handle) -> ThriftServerError:
+    return ThriftServerError(Failure(f"{NO_SESSION}: SessionHandle [{_uuid(handle)}]"))
 
 
-def no_such_operation(handle: Handle, kind: int) -> Rejected:
+def no_such_operation(handle: Handle, kind: int) -> ThriftServerError:
     try:
         name = OperationType(kind).name
     except ValueError:
         name = OperationType.UNKNOWN.name
     words = f"OperationHandle [opType={name}, getHandleIdentifier()={_uuid(handle)}]"
-    return Rejected(Failure(f"Invalid OperationHandle: {words}"))
+    return ThriftServerError(Failure(f"Invalid OperationHandle: {words}"))
 
 
 def _uuid(handle: Handle) -> str:

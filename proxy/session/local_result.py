@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.requests import FetchResults
 from proxy.protocol.results import ResultTable, fetch_reply
 from proxy.protocol.types import Orientation
@@ -23,12 +23,12 @@ class LocalResult:
     def fetch(self, request: FetchResults, protocol: int) -> Struct:
         """The FetchResultsResp that a Thrift Server would return: PRIOR goes to the first row, too.
 
-        Raises Rejected for the orientations that a Thrift Server does not support.
+        Raises ThriftServerError for the orientations that a Thrift Server does not support.
         """
         if request.orientation in _REWINDS:
             self.position = 0
         elif request.orientation != Orientation.NEXT:
-            raise Rejected(Failure(_unsupported(request.orientation), "HY106"))
+            raise ThriftServerError(Failure(_unsupported(request.orientation), "HY106"))
         start = self.position
         self.position = min(len(self.table.rows), start + max(0, request.max_rows))
         return fetch_reply(self.table, start, request.max_rows, protocol)

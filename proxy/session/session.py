@@ -30,7 +30,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
-from proxy.errors import ChecksBypassed, Rejected, TooLarge, refusal
+from proxy.errors import ChecksBypassed, ThriftServerError, TooLarge, refusal
 from proxy.session.replay.journal import Journal
 from proxy.session.replay.objects import TempObjects
 from proxy.session.settings.opening import Opened, opened_configuration
@@ -92,7 +92,7 @@ class SessionState:
         access: UserAccess | None = None,
     ) -> "SessionState":
         """A new session of `user`, as whom its statements run. Raises ChecksBypassed,
-        SettingDenied, InvalidCommand, TooLarge and Rejected.
+        SettingDenied, InvalidCommand, TooLarge and ThriftServerError.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
@@ -147,7 +147,7 @@ class SessionState:
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
         """A statement's own settings, without those that are ignored and without keys of claims.
-        Raises ImpersonationDenied, ChecksBypassed, SettingDenied and Rejected."""
+        Raises ImpersonationDenied, ChecksBypassed, SettingDenied and ThriftServerError."""
         for key, value in overlay.items():
             check_proxy_user(key, value, self.user)
             if self.topology.in_use:
@@ -190,7 +190,7 @@ class SessionState:
     def check(self, effect: SessionEffect, sql: str) -> None:
         """Checks a statement with an effect before it runs.
 
-        Raises ImpersonationDenied, ChecksBypassed, LimitReached, Rejected.
+        Raises ImpersonationDenied, ChecksBypassed, LimitReached, ThriftServerError.
         """
         match effect:
             case SetVariable(key) | ResetVariables(str(key)):
@@ -257,12 +257,12 @@ class SessionState:
 
 
 def _check_settings(keys: Iterable[str], access: UserAccess | None) -> None:
-    """Raises Rejected for a setting that an access rule denies the user."""
+    """Raises ThriftServerError for a setting that an access rule denies the user."""
     if access is None:
         return
     for key in keys:
         if key != USE_DATABASE and (denial := access.setting(key)) is not None:
-            raise Rejected(refusal(refusal_of(access, denial)))
+            raise ThriftServerError(refusal(refusal_of(access, denial)))
 
 
 def _named(name: str) -> str:

@@ -74,7 +74,7 @@ class UserSession:
         """The session in the cluster: opened if needed, with all changes repeated there.
 
         Raises ClusterDown, ClusterLost, LimitReached, StateNotRepeated, ClusterWithoutMetastore,
-        Rejected.
+        ThriftServerError.
         """
         async with self._opening.setdefault(cluster, asyncio.Lock()):
             upstream = self._upstreams.get(cluster)

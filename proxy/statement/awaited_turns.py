@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection
 
 from conf.names import TableRef
-from proxy.errors import Rejected, TableBusy
+from proxy.errors import TableBusy, ThriftServerError
 from proxy.limits import Limits
 from proxy.statement.write_queue.queue_client import WritePlace, WritePlaces
 from proxy.upstream.busy_servers import ThreadPlace
@@ -64,7 +64,7 @@ class AwaitedTurns:
         if refused is not None:
             raise refused
 
-    async def thread(self, server: UpstreamSession, refused: Rejected) -> None:
+    async def thread(self, server: UpstreamSession, refused: ThriftServerError) -> None:
         """Waits until `server`, which refused the statement, may have a thread for it. Raises
         `refused` after the time-out."""
         if self._thread is None:

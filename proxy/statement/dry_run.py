@@ -11,7 +11,7 @@ from conf.formats import utc
 from conf.names import TableRef
 from conf.partitions import TableFacts
 from dialect.grammar.cluster_statements import ExplainCluster
-from proxy.errors import Rejected, refusal
+from proxy.errors import ThriftServerError, refusal
 from proxy.protocol.results import ResultTable
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
@@ -65,8 +65,9 @@ async def explain(
     """The result of EXPLAIN CLUSTER. `sizes` returns how much is read of tables that the session
     reads incrementally.
 
-    Raises Rejected if an access rule denies the statement (EXTENDED), CodeDenied or SettingDenied
-    if the session's restrictions do, and a CausewayError if the metastore cannot be read.
+    Raises ThriftServerError if an access rule denies the statement (EXTENDED), CodeDenied or
+    SettingDenied if the session's restrictions do, and a CausewayError if the metastore cannot be
+    read.
     """
     sql, rows = command.statement, cluster_commands.explain_extended
     if await router.analysis.command(sql, session) is not None:
@@ -75,7 +76,7 @@ async def explain(
     routed = await router.decide(sql, session)
     if routed.decision.rule == ACCESS:
         if command.extended:  # its rows would show where the denied tables are
-            raise Rejected(refusal(routed.decision))
+            raise ThriftServerError(refusal(routed.decision))
         return cluster_commands.explain(report_decision(routed.statement, routed.decision, {}))
     if isinstance(routed.decision, RunIn):
         check_statement(routed.statement, session.restrictions)

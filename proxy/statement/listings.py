@@ -5,7 +5,7 @@ import time
 from conf.names import TableRef
 from dialect.grammar.cluster_statements import ShowCopies
 from metastore.errors import NoSuchObject
-from proxy.errors import InvalidCommand, Rejected
+from proxy.errors import InvalidCommand, ThriftServerError
 from proxy.protocol.results import ResultTable
 from proxy.session.own_settings import no_such_database
 from proxy.session.session import SessionState
@@ -30,8 +30,8 @@ async def list_statements(
 async def list_copies(
     router: StatementRouter, state: SessionState, command: ShowCopies
 ) -> ResultTable:
-    """The result of SHOW COPIES. Raises NoSuchObject for an unknown table, Rejected for an unknown
-    database, MetastoreDown, UnreadableFacts."""
+    """The result of SHOW COPIES. Raises NoSuchObject for an unknown table, ThriftServerError for an
+    unknown database, MetastoreDown, UnreadableFacts."""
     database = (command.database or state.namespace().database).lower()
     loader = router.loader
     if command.table is not None:
@@ -41,7 +41,7 @@ async def list_copies(
             raise NoSuchObject(f"table {ref}")
     else:
         if not await router.database_exists(database):
-            raise Rejected(no_such_database(database))
+            raise ThriftServerError(no_such_database(database))
         tables = visible(await loader.tables_in(database), state)
         copies = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
     return cluster_commands.show_copies(copies, command.table is not None, time.time())

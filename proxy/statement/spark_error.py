@@ -3,7 +3,7 @@
 from conf.errors import CausewayError
 from dialect.analyze import too_long
 from dialect.statement import Unknown
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.session.user_session import UserSession
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.claim import ANALYZE, KEY, PARSE
@@ -34,7 +34,7 @@ async def spark_error(
         operation = await upstream.execute(sql, {KEY: ANALYZE if analyzed else PARSE}, 0)
         status = await upstream.end_of(operation)
         upstream.close_operation(operation)
-    except (CausewayError, Rejected):
+    except (CausewayError, ThriftServerError):
         return None
     failure = status.failure
     if failure is None:

@@ -11,7 +11,7 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads
 from dialect.statement import Known
-from proxy.errors import Rejected, SessionGone
+from proxy.errors import SessionGone, ThriftServerError
 from proxy.limits import DEFAULT, Limits
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
@@ -125,7 +125,7 @@ class StatementRunner:
                 continue
             try:
                 return await self._call(command)
-            except (CausewayError, Rejected) as error:
+            except (CausewayError, ThriftServerError) as error:
                 return ev.CallFailed(error)
             except Exception:
                 return ev.CallFailed(internal_error(_log, "running a statement"))
@@ -242,7 +242,7 @@ class StatementRunner:
         self._operation.record.mark("queue")
         return ev.TurnCame(waited)
 
-    async def _await_thread(self, refused: Rejected) -> Event:
+    async def _await_thread(self, refused: ThriftServerError) -> Event:
         """Waits for a thread of the server. Raises `refused` after the time-out."""
         await self._turns.thread(self._entered, refused)
         self._operation.record.mark("queue")

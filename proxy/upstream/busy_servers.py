@@ -13,7 +13,7 @@ from collections import defaultdict
 from time import monotonic
 
 from conf.topology import Endpoint
-from proxy.errors import Rejected
+from proxy.errors import ThriftServerError
 
 _PAUSE = 1.0  # seconds between trials: other workers' statements may have ended there
 
@@ -30,13 +30,13 @@ class BusyServers:
         """The number of waiting statements."""
         return sum(map(len, self._queues.values()))
 
-    def refusal(self, endpoint: Endpoint, place: "ThreadPlace | None") -> Rejected | None:
+    def refusal(self, endpoint: Endpoint, place: "ThreadPlace | None") -> ThriftServerError | None:
         """The server's last refusal while statements wait for it. None if the statement with this
         `place` may be sent: no other waits, or the place was called."""
         queue = self._queues.get(endpoint)
         return queue[-1].refused if queue and not (place and place.is_called) else None
 
-    def take(self, endpoint: Endpoint, refused: Rejected) -> "ThreadPlace":
+    def take(self, endpoint: Endpoint, refused: ThriftServerError) -> "ThreadPlace":
         """Puts a statement at the end of the endpoint's queue, after this refusal."""
         place = ThreadPlace(self, endpoint, refused, len(self._queues[endpoint]))
         self._queues[endpoint].append(place)
@@ -77,7 +77,7 @@ class ThreadPlace:
     """
 
     def __init__(
-        self, servers: BusyServers, endpoint: Endpoint, refused: Rejected, ahead: int
+        self, servers: BusyServers, endpoint: Endpoint, refused: ThriftServerError, ahead: int
     ) -> None:
         self.endpoint = endpoint
         self.refused = refused

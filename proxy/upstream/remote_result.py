@@ -7,7 +7,7 @@ from functools import partial
 from itertools import repeat
 
 from conf.errors import CausewayError
-from proxy.errors import ClusterLost, Rejected
+from proxy.errors import ClusterLost, ThriftServerError
 from proxy.protocol.cluster_calls import RemoteOperation, operation_call
 from proxy.protocol.types import ENDS
 from proxy.upstream.read_ahead import ReadAhead
@@ -59,7 +59,7 @@ class RemoteResult:
         the next call to it fails, too."""
         try:
             await self.upstream.cancel(self.operation)
-        except (CausewayError, Rejected) as error:
+        except (CausewayError, ThriftServerError) as error:
             _log.info("cancelling in %s: %s", self.upstream.cluster, error)
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class RemoteResult:
                 if (await self.upstream.poll(self.operation)).state in ENDS:
                     return True
                 await self.cancel()
-            except Rejected:
+            except ThriftServerError:
                 return True  # the server has no such operation: it ended with its session
             except ClusterLost:
                 continue

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from conf.names import ClusterName
 from conf.settings.names import TIME_ZONE
 from conf.topology import Endpoint
-from proxy.errors import ClusterDown, Rejected, WireError
+from proxy.errors import ClusterDown, ThriftServerError, WireError
 from proxy.protocol.cluster_calls import (
     DBMS_NAME,
     RemoteOperation,
@@ -28,7 +28,7 @@ _HIVE = "Apache Hive"  # HiveServer2's name in GetInfo; Spark's is "Spark SQL"
 
 class OpenedSession(Protocol):
     """The methods of UpstreamSession that are used here. They raise ClusterLost, LimitReached,
-    Rejected."""
+    ThriftServerError."""
 
     cluster: ClusterName
     endpoint: Endpoint
@@ -53,7 +53,7 @@ async def refuse_hive(opened: OpenedSession) -> None:
     """
     request = get_info_call(opened.session, DBMS_NAME)
     name = ""
-    with suppress(Rejected, WireError):  # the server does not return its name
+    with suppress(ThriftServerError, WireError):  # the server does not return its name
         name = info_text(await opened.call("GetInfo", request))
     if name == _HIVE:
         await opened.close()
@@ -68,7 +68,7 @@ async def is_checked(opened: OpenedSession) -> bool:
     without one runs the statement."""
     try:
         operation = await opened.execute_to_end("SELECT 1", {claim.KEY: claim.PROBE})
-    except Rejected as error:
+    except ThriftServerError as error:
         return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
     opened.close_operation(operation)
     return False
@@ -82,6 +82,6 @@ async def zone(opened: OpenedSession, protocol: int) -> str | None:
         reply = await opened.call("FetchResults", fetch_call(operation, request))
         opened.close_operation(operation)
         ((_, found),) = rows_in(reply, (STRING, STRING), protocol)
-    except (Rejected, WireError, ValueError):
+    except (ThriftServerError, WireError, ValueError):
         return None
     return found if isinstance(found, str) else None

@@ -19,8 +19,8 @@ from proxy.errors import (
     ClusterLost,
     Failure,
     LimitReached,
-    Rejected,
     SessionGone,
+    ThriftServerError,
     WireError,
 )
 from proxy.protocol.cluster_calls import (
@@ -101,8 +101,8 @@ class UpstreamSession:
         """Opens the user's session in the cluster. Tries the next endpoint when one fails.
 
         With `claims` it learns whether the guard checks claims, with `zone` the session's time
-        zone. Raises ClusterDown, LimitReached, ClusterLost, and Rejected with the cluster's message
-        if the cluster refuses the session.
+        zone. Raises ClusterDown, LimitReached, ClusterLost, and ThriftServerError with the
+        cluster's message if the cluster refuses the session.
         """
         tried: list[Endpoint] = []
         while True:
@@ -116,7 +116,7 @@ class UpstreamSession:
                 except ClusterLost:
                     if len(tried) == len(cluster.hs2):
                         raise
-                except Rejected as error:
+                except ThriftServerError as error:
                     if not is_cluster_stopped(error.failure):
                         raise
                     pool.health.mark_down(endpoint, _STOPPED)
@@ -199,7 +199,8 @@ class UpstreamSession:
     async def call(
         self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()
     ) -> Struct:
-        """The result of a call. Raises ClusterLost, LimitReached, and Rejected with its error."""
+        """The result of a call. Raises ClusterLost, LimitReached, and ThriftServerError with its
+        error."""
         result = read_result(await self.reply(name, request, long, pipelined), name)
         failure = result_failure(result)
         if failure is not None:
@@ -211,7 +212,7 @@ class UpstreamSession:
             self.drop()
             return SessionGone(f"Cluster {self.cluster} closed the session.")
         self._leave_if_stopped(failure)
-        return Rejected(failure)
+        return ThriftServerError(failure)
 
     def _leave_if_stopped(self, failure: Failure | None) -> None:
         """Drops the session and marks the endpoint down if the failure says that the server's
@@ -354,7 +355,7 @@ class UpstreamSession:
             async with asyncio.timeout(self._pool.limits.close):
                 if self.alive:
                     await self.call("CloseSession", close_session_call(self.session))
-        except (CausewayError, Rejected, TimeoutError):
+        except (CausewayError, ThriftServerError, TimeoutError):
             pass  # closing the connection closes the session as well
         finally:
             self._main.abort()
@@ -364,13 +365,13 @@ async def _opened(
     main: UpstreamConnection, request: bytes, cluster: ClusterName, patience: float
 ) -> RemoteSession:
     """Sends OpenSession, and waits `patience` seconds for the session. Raises ClusterLost and
-    Rejected, with the connection closed."""
+    ThriftServerError, with the connection closed."""
     try:
         data = await main.call("OpenSession", request, patience)
         result = read_result(data, "OpenSession")
         failure = result_failure(result)
         if failure is not None:
-            raise Rejected(failure)
+            raise ThriftServerError(failure)
         return opened_session(result)
     except BaseException as error:
         main.abort()

@@ -11,7 +11,7 @@ from conf.partitions import Replicas, TableFacts
 from conf.settings.names import TIME_ZONE
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.limits import Limits
 from proxy.protocol.cluster_calls import RemoteOperation
 from proxy.protocol.replies import Status
@@ -92,7 +92,7 @@ class FakeUpstream:
 
     async def execute_to_end(self, statement: str, *_: object, **__: object) -> RemoteOperation:
         if (failure := await self.run(statement)) is not None:
-            raise Rejected(failure)
+            raise ThriftServerError(failure)
         return RemoteOperation(Struct())
 
     async def end_of(self, _: RemoteOperation) -> Status:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from conf.errors import Blame, CausewayError
-from proxy.errors import Failure, Rejected, TooLarge, WireError
+from proxy.errors import Failure, ThriftServerError, TooLarge, WireError
 from proxy.protocol import replies
 from proxy.protocol.framing import Frame, Oversized
 from proxy.protocol.messages import MAX_VALUES, decode_head, decode_message
@@ -105,7 +105,7 @@ class HiveServer2Handler:
             if handle and worker_of(handle) != self._server.peers.number:
                 self._server.check_not_stopping()  # its worker has ended before this one
             result = await self._result_or_incident(call, request)
-        except Rejected as error:
+        except ThriftServerError as error:
             result = replies.failed(error.failure)
         except CausewayError as error:
             result = replies.failed(failure_of(error))
@@ -119,7 +119,7 @@ class HiveServer2Handler:
         reply can have been sent; otherwise it ends the connection."""
         try:
             return await self._result(call, request)
-        except (CausewayError, Rejected):
+        except (CausewayError, ThriftServerError):
             raise
         except Exception:
             if not isinstance(request, _ANSWERED_WHOLE):
@@ -172,7 +172,7 @@ class HiveServer2Handler:
         text = await _in_thread_if_large(len(sql), StatementText.of, sql)
         try:
             session = self._sessions.find(request.session)
-        except Rejected as error:
+        except ThriftServerError as error:
             self._rejected(call.name, text, error.failure, request.session.guid.hex())
             raise
         server, kind = self._server, OperationType.EXECUTE_STATEMENT
@@ -206,7 +206,8 @@ class HiveServer2Handler:
         self._server.observer.rejected(record)
 
     async def _when_ended(self, reply: bytes, owned: OwnedOperation) -> bytes:
-        """Returns `reply` when the statement has ended. Raises Rejected if the statement failed."""
+        """Returns `reply` when the statement has ended. Raises ThriftServerError if the statement
+        failed."""
         operation = owned.operation
         await operation.until_ended()
         if self._client.lost:
@@ -214,7 +215,7 @@ class HiveServer2Handler:
         if operation.state is OperationState.ERROR:
             failure = operation.status.failure or Failure("")
             await self._server.close_operation(owned)
-            raise Rejected(as_synchronous(failure))
+            raise ThriftServerError(as_synchronous(failure))
         return reply
 
 

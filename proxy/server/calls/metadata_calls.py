@@ -26,7 +26,7 @@ class MetadataCalls:
         self._client = client
 
     async def answer(self, name: str, request: MetadataCall, session: UserSession) -> Struct:
-        """The reply, with the handle of an operation. Raises Rejected, CausewayError."""
+        """The reply, with the handle of an operation. Raises ThriftServerError, CausewayError."""
         began = time.perf_counter()
         self._server.check_not_stopping()
         try:

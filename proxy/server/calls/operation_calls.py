@@ -7,7 +7,7 @@ import asyncio
 import time
 from contextlib import suppress
 
-from proxy.errors import ClusterLost, Failure, Rejected
+from proxy.errors import ClusterLost, Failure, ThriftServerError
 from proxy.protocol import replies, results
 from proxy.protocol.requests import (
     CancelOperation,
@@ -41,7 +41,7 @@ class OperationCalls:
     async def answer(self, call: Message, request: OperationCall) -> Struct | bytes | None:
         """The call's result, or the whole reply as bytes; None if the reply has been sent.
 
-        Raises Rejected, CausewayError.
+        Raises ThriftServerError, CausewayError.
         """
         owned = self._server.operations.find(request.operation, self._client.owner)
         if owned is None:
@@ -113,7 +113,7 @@ class OperationCalls:
             return results.fetch_reply(results.LOG, 0, 0, protocol)
         if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
             text = f"Expected state FINISHED, but found {operation.shown.state.name}"
-            raise Rejected(Failure(text))
+            raise ThriftServerError(Failure(text))
         if request.fetch_type != FETCH_LOG:
             check_result(operation, self._server.limits_of(owned.session))
         match operation.result:
@@ -121,7 +121,7 @@ class OperationCalls:
                 return self._own_rows(call, request, operation, operation.result, protocol)
             case RemoteResult():
                 return await self._relay(call, request, owned, operation.result)
-        raise Rejected(Failure("The operation has no result."))
+        raise ThriftServerError(Failure("The operation has no result."))
 
     async def _run_again(
         self, owned: OwnedOperation, lost: RemoteResult, error: ClusterLost
@@ -140,7 +140,7 @@ class OperationCalls:
         local: LocalResult,
         protocol: int,
     ) -> bytes:
-        """The reply with rows that Causeway made. Raises Rejected."""
+        """The reply with rows that Causeway made. Raises ThriftServerError."""
         began = time.perf_counter()
         reply = replies.reply(call.name, call.seqid, local.fetch(request, protocol))
         seconds = time.perf_counter() - began

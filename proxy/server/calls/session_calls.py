@@ -5,7 +5,7 @@ import asyncio
 from conf.errors import CausewayError
 from proxy.auth.impersonation.impersonation_client import impersonated_user
 from proxy.catalog import server_info
-from proxy.errors import ClusterDown, Failure, Rejected, WireError
+from proxy.errors import ClusterDown, Failure, ThriftServerError, WireError
 from proxy.protocol import replies
 from proxy.protocol.requests import CloseSession, GetInfo, Handle, OpenSession, SetClientInfo
 from proxy.protocol.status import failure_of
@@ -30,7 +30,7 @@ class SessionCalls:
         self._opened: dict[bytes, UserSession] = {}
 
     def find(self, handle: Handle) -> UserSession:
-        """The session with this handle; resets its idle time. Raises Rejected."""
+        """The session with this handle; resets its idle time. Raises ThriftServerError."""
         session = self._server.sessions.find(handle, self._client.owner)
         if session is None:
             raise no_such_session(handle)
@@ -73,8 +73,8 @@ class SessionCalls:
             except BaseException:
                 await self._server.close(session)
                 raise
-        except (Rejected, CausewayError) as error:
-            failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+        except (ThriftServerError, CausewayError) as error:
+            failure = error.failure if isinstance(error, ThriftServerError) else failure_of(error)
             self._server.observer.refused(user, client.peer, failure)
             return replies.session_refused(protocol, failure)
         self._server.observer.opened(session)
@@ -83,19 +83,19 @@ class SessionCalls:
         return replies.session_opened(protocol, session.handle)
 
     async def _check_opening(self, session: UserSession) -> None:
-        """Raises Rejected if the session's database does not exist."""
+        """Raises ThriftServerError if the session's database does not exist."""
         if session.sole_server is not None:
             await session.upstream(session.sole_server.name)  # the server checks the database
             return
         database = session.state.configuration.get(USE_DATABASE)
         if database and not await self._server.router.database_exists(database.lower()):
-            raise Rejected(cannot_open(database))
+            raise ThriftServerError(cannot_open(database))
 
     async def close(self, request: CloseSession) -> Struct:
-        """Closes the session; returns the reply. Raises Rejected."""
+        """Closes the session; returns the reply. Raises ThriftServerError."""
         session = self._server.sessions.find(request.session, self._client.owner)
         if session is None:
-            raise Rejected(Failure("Session does not exist!"))
+            raise ThriftServerError(Failure("Session does not exist!"))
         self._opened.pop(request.session.guid, None)
         await asyncio.shield(self._server.group.create_task(self._server.close(session)))
         return replies.succeeded()

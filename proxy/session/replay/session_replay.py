@@ -29,7 +29,7 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from proxy.errors import Failure, Rejected, StateNotRepeated
+from proxy.errors import Failure, StateNotRepeated, ThriftServerError
 from proxy.protocol.status import as_synchronous, is_metastore_lost, metastore_lost
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.journal import Journal, JournalEntry
@@ -49,8 +49,9 @@ class SessionReplay:
     """The changes that one session in a cluster has.
 
     `run` is a method of that session: it runs a statement there and returns its failure, or raises
-    Rejected or ClusterLost. `database` is the session's current one, in lower case. `understood`:
-    all statements that ran there were understood, so it has no views that are unknown here.
+    ThriftServerError or ClusterLost. `database` is the session's current one, in lower case.
+    `understood`: all statements that ran there were understood, so it has no views that are unknown
+    here.
     """
 
     def __init__(
@@ -150,19 +151,19 @@ class SessionReplay:
 
         Spark keeps the list of a table's files as long as the session lives, and would read an old
         copy. It also reads rows that any session of the server has cached: they are cleared. Raises
-        Rejected, ClusterLost.
+        ThriftServerError, ClusterLost.
         """
         stale = self._caches.stale(self._endpoint, versions)
         if stale is not None:
             failure = await self._run("CLEAR CACHE")
             if failure is not None:
-                raise Rejected(failure)
+                raise ThriftServerError(failure)
             self._caches.cleared(self._endpoint, stale)
         for table, version in versions.items():
             if self._read.get(table, version) != version:
                 failure = await self._run(f"REFRESH TABLE {quoted(table.db, table.name)}")
                 if failure is not None:
-                    raise Rejected(failure)
+                    raise ThriftServerError(failure)
             self._read[table] = version
 
     def caches(self, versions: Mapping[TableRef, object]) -> None:
@@ -257,7 +258,7 @@ class SessionReplay:
         failed with the SQLSTATE `harmless`."""
         try:
             failure = await self._run(sql)
-        except Rejected as error:
+        except ThriftServerError as error:
             failure = error.failure
         if failure is None or (harmless is not None and failure.sqlstate == harmless):
             return None

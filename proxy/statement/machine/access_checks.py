@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from conf.access.rules import Right
 from conf.names import TableRef
 from dialect.grammar.cluster_statements import ClusterCommand, CopyTable, ShowCopies, UseCluster
-from proxy.errors import Rejected, refusal
+from proxy.errors import ThriftServerError, refusal
 from proxy.session.session import SessionState
 from router.access.statement_access import refusal_of, table_denial
 from router.access.user_access import Denial
 
 
 def check_command(command: ClusterCommand, state: SessionState) -> None:
-    """Raises Rejected if the user may not use the clusters or the table of the command."""
+    """Raises ThriftServerError if the user may not use the clusters or the table of the command."""
     if (access := state.access) is None:
         return
     database = state.namespace().database
@@ -30,23 +30,24 @@ def check_command(command: ClusterCommand, state: SessionState) -> None:
             denials += [table_denial(access, ref, each) for each in (Right.SELECT, Right.ALTER)]
     for denial in denials:
         if denial is not None:
-            raise Rejected(refusal(refusal_of(access, denial)))
+            raise ThriftServerError(refusal(refusal_of(access, denial)))
 
 
 def check_database(name: str, state: SessionState) -> None:
-    """Raises Rejected if the user may see nothing of the database."""
+    """Raises ThriftServerError if the user may see nothing of the database."""
     access = state.access
     if access is not None and not access.sees_database(name):
         denial = Denial(f"the database {name}", None, "rules deny all of it")
-        raise Rejected(refusal(refusal_of(access, denial)))
+        raise ThriftServerError(refusal(refusal_of(access, denial)))
 
 
 def check_list(state: SessionState) -> None:
-    """Raises Rejected if a rule denies the user anything: a cluster would list denied names."""
+    """Raises ThriftServerError if a rule denies the user anything: a cluster would list denied
+    names."""
     if state.access is not None:
         why = "the cluster alone can make it, and would list what is denied"
         denial = Denial("this list", None, why)
-        raise Rejected(refusal(refusal_of(state.access, denial)))
+        raise ThriftServerError(refusal(refusal_of(state.access, denial)))
 
 
 def visible(tables: Iterable[TableRef], state: SessionState) -> list[TableRef]:

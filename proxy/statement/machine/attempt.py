@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from dialect.statement import ChangeFunction, Known, ResetVariables, Unknown, Write, WriteAction
-from proxy.errors import ClusterLost, Rejected, SessionGone
+from proxy.errors import ClusterLost, SessionGone, ThriftServerError
 from proxy.protocol.replies import Status
 from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
 from proxy.protocol.types import OperationState
@@ -104,12 +104,16 @@ class Attempt:
         statement had been accepted, or its task is cancelled."""
         marks: list[Command] = []
         if self.token is not None:
-            refused = isinstance(error, Rejected | SessionGone)
+            refused = isinstance(error, ThriftServerError | SessionGone)
             marks = [cmd.RemoveMark(self.token) if refused else cmd.KeepMark(self.token)]
             self.is_lost = self.accepted
             if error is not None and not refused:  # it may have been sent
                 marks.append(cmd.RecoverWrite(self.token))
-        end = Status(OperationState.ERROR, error.failure) if isinstance(error, Rejected) else None
+        end = (
+            Status(OperationState.ERROR, error.failure)
+            if isinstance(error, ThriftServerError)
+            else None
+        )
         return marks + self.effects(self.statement, end)
 
     def explained(self, status: Status) -> Status:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from dialect.statement import Unknown
-from proxy.errors import NotIncremental, Rejected, refusal
+from proxy.errors import NotIncremental, ThriftServerError, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import MarkedWrite, Routed
@@ -37,11 +37,11 @@ def claim_overlay(
 def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
     """Checks a statement that will run in a cluster without a guard: no guard would filter rows.
 
-    Raises Rejected if the user may see only a part of a table, and NotIncremental if the session
-    reads only changed rows of a table.
+    Raises ThriftServerError if the user may see only a part of a table, and NotIncremental if the
+    session reads only changed rows of a table.
     """
     if restricted := routed.restricted:
-        raise Rejected(refusal(refuse_without_guard(restricted, cluster)))
+        raise ThriftServerError(refusal(refuse_without_guard(restricted, cluster)))
     is_unknown = isinstance(routed.statement, Unknown)
     changes = routed.changes.items()
     ranges = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))

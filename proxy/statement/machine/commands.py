@@ -11,7 +11,7 @@ from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCopies
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.results import ResultTable
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import MarkedWrite
@@ -102,7 +102,7 @@ class AwaitThread:
     a thread for it. The statement keeps its place in the queue until the server accepts it.
     -> ThreadFreed"""
 
-    refused: Rejected
+    refused: ThriftServerError
 
 
 @dataclass(frozen=True, slots=True)

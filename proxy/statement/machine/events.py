@@ -14,7 +14,7 @@ from conf.settings.settings import Coverage
 from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.replies import Status
 from proxy.protocol.results import ResultTable
 from router.access.restrictions import UNRESTRICTED, UserRestrictions
@@ -199,10 +199,10 @@ class Lingered:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """The last call failed. Rejected is an error of the cluster or of the statement, any other
-    error is Causeway's."""
+    """The last call failed. ThriftServerError is an error of the cluster or of the statement, any
+    other error is Causeway's."""
 
-    error: CausewayError | Rejected
+    error: CausewayError | ThriftServerError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown, UseDatabase
-from proxy.errors import AnalysisUnstable, ClusterLost, Rejected, refusal
+from proxy.errors import AnalysisUnstable, ClusterLost, ThriftServerError, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.protocol.status import failure_of, is_cluster_stopped
@@ -103,7 +103,7 @@ class StatementMachine:
             raise BadTransition(f"{type(event).__name__} at {self.step.name}")
         try:
             commands = self._commands(event)
-        except (CausewayError, Rejected) as error:
+        except (CausewayError, ThriftServerError) as error:
             commands = self._fail(error)
         next_step = step_after(commands)
         if next_step not in allowed:
@@ -136,7 +136,7 @@ class StatementMachine:
             case ev.Recalled(table):
                 return self._not_recalled() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
-                raise Rejected(failure or refusal(self._routed.decision))
+                raise ThriftServerError(failure or refusal(self._routed.decision))
             case ev.Entered():
                 return self._entered(event)
             case ev.WriteMarked():
@@ -193,7 +193,7 @@ class StatementMachine:
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
-            raise Rejected(own_settings.no_such_database(self._database))
+            raise ThriftServerError(own_settings.no_such_database(self._database))
         number = self._state.journal.reserve()
         return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._database), number, None))
 
@@ -213,7 +213,7 @@ class StatementMachine:
             case decision.Refuse(copies=copies) if copies and not self._has_fetched:
                 return self._fetch(copies)
             case decision.Refuse():
-                raise Rejected(refusal(routed.decision))
+                raise ThriftServerError(refusal(routed.decision))
             case decision.Answer():
                 return self._answer(NO_ROWS)
 
@@ -292,7 +292,7 @@ class StatementMachine:
         attempt = self._attempt
         failure = status.failure
         if failure is not None and is_cluster_stopped(failure) and self._may_move():
-            return self._move(Rejected(failure))
+            return self._move(ThriftServerError(failure))
         if self._sole_server is None:
             status = attempt.explained(status)
         attempt.status = status
@@ -335,7 +335,7 @@ class StatementMachine:
 
     # Failures
 
-    def _failed(self, error: CausewayError | Rejected) -> list[Command]:
+    def _failed(self, error: CausewayError | ThriftServerError) -> list[Command]:
         """Handles a failed call: repeats the attempt, routes the statement again, or fails it."""
         if self.step is Step.RECALLING:
             return self._not_recalled()
@@ -344,7 +344,7 @@ class StatementMachine:
         effects: list[Command] = []
         if self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
             attempt, sent = self._attempt, self.step is Step.SENDING
-            if sent and attempt.at_once and isinstance(error, Rejected):
+            if sent and attempt.at_once and isinstance(error, ThriftServerError):
                 return self._send_again(attempt)
             effects = attempt.cut_off(error if sent else None)
             if sent and not self._stopped and self._retries.waits_for_thread(error):
@@ -363,7 +363,7 @@ class StatementMachine:
             return False
         return self._retries.may_move(self._routed, self._state)
 
-    def _move(self, error: ClusterLost | Rejected) -> list[Command]:
+    def _move(self, error: ClusterLost | ThriftServerError) -> list[Command]:
         self._retries.lost = self._routed.cluster, error
         return [cmd.DiscardResult(), self._route(self._routed.statement)]
 
@@ -372,10 +372,10 @@ class StatementMachine:
         attempt.at_once = False
         return [cmd.Execute(attempt.claim(()))]
 
-    def _fail(self, error: CausewayError | Rejected) -> list[Command]:
+    def _fail(self, error: CausewayError | ThriftServerError) -> list[Command]:
         if self._reported:
             return []
-        failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+        failure = error.failure if isinstance(error, ThriftServerError) else failure_of(error)
         return [cmd.Become(OperationState.ERROR, failure), *self._conclude()]
 
     # The end

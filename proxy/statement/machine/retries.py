@@ -12,7 +12,7 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known
-from proxy.errors import ClusterDown, ClusterLost, Rejected, SessionGone
+from proxy.errors import ClusterDown, ClusterLost, SessionGone, ThriftServerError
 from proxy.protocol.replies import Status
 from proxy.protocol.status import is_server_busy
 from proxy.session.session import SessionState
@@ -43,7 +43,7 @@ class StatementRetries:
 
     is_routed: bool = True
     can_move: bool = True
-    lost: tuple[ClusterName, CausewayError | Rejected] | None = None
+    lost: tuple[ClusterName, CausewayError | ThriftServerError] | None = None
     down: tuple[ClusterName, ClusterDown] | None = None
     decisions: int = 0
     attempts: int = 0
@@ -89,10 +89,10 @@ class StatementRetries:
             return []
         return None
 
-    def waits_for_thread(self, error: Exception) -> TypeGuard[Rejected]:
+    def waits_for_thread(self, error: Exception) -> TypeGuard[ThriftServerError]:
         """Whether the server refused the statement because it has no thread: nothing has run, and
         it is sent again later. The count of decisions starts at zero then."""
-        waits = isinstance(error, Rejected) and is_server_busy(error.failure)
+        waits = isinstance(error, ThriftServerError) and is_server_busy(error.failure)
         if waits:
             self.decisions = 0
         return waits

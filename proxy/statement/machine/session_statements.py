@@ -13,7 +13,7 @@ def begin(
     statement: Known | Unknown, state: SessionState, sql: str
 ) -> ResultTable | cmd.CheckDatabase | None:
     """The result of a statement that changes the session alone; for USE, the call to make first;
-    None for any other statement. Raises Rejected or a CausewayError if it is refused."""
+    None for any other statement. Raises ThriftServerError or a CausewayError if it is refused."""
     if not isinstance(statement, Known):
         return None
     changes = statement.changes

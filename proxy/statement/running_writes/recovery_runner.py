@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from conf.errors import CausewayError
 from metastore.placement.write_marks import WriteToken
-from proxy.errors import Rejected
+from proxy.errors import ThriftServerError
 from proxy.protocol.cluster_calls import RemoteSession, close_session_call
 from proxy.protocol.replies import read_result, result_failure
 from proxy.protocol.status import NO_SESSION
@@ -106,7 +106,7 @@ class WriteRecovery:
         guid, secret = write.session
         handle = Struct({1: (STRING, guid), 2: (STRING, secret)})
         request = close_session_call(RemoteSession(Struct({1: (STRUCT, handle)})))
-        with suppress(CausewayError, Rejected, KeyError):  # KeyError: no longer configured
+        with suppress(CausewayError, ThriftServerError, KeyError):  # KeyError: no longer configured
             async with self._pool.borrow(write.cluster, write.endpoint, write.user) as connection:
                 reply = await connection.call("CloseSession", request, _CALL)
                 failure = result_failure(read_result(reply, "CloseSession"))

@@ -14,7 +14,7 @@ from conf.names import ClusterName
 from conf.topology import Endpoint
 from dialect.statement import CreateTempTable, CreateTempView
 from proxy.catalog.metadata_runner import MAX_TEMPORARY
-from proxy.errors import ClusterLost, Failure, Rejected
+from proxy.errors import ClusterLost, Failure, ThriftServerError
 from proxy.protocol import replies, results
 from proxy.protocol.results import ResultTable
 from router.access.user_access import Access
@@ -228,7 +228,7 @@ def _an_unusual_setting(world: World) -> None:
 
 
 def _a_refusal(world: World) -> None:
-    world.upstream.problem = Rejected(Failure("no"))
+    world.upstream.problem = ThriftServerError(Failure("no"))
 
 
 def _a_lost_cluster(world: World) -> None:

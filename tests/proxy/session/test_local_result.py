@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.errors import Rejected
+from proxy.errors import ThriftServerError
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import ResultTable
 from proxy.session.local_result import LocalResult
@@ -27,6 +27,8 @@ def test_pages_and_rewinding() -> None:
 @pytest.mark.parametrize("orientation", [RELATIVE, ABSOLUTE, LAST, 77])
 def test_other_orientations_get_the_thrift_servers_error(orientation: int) -> None:
     local = LocalResult(ResultTable(("a",)))
-    with pytest.raises(Rejected, match=r"^The fetch type FETCH_\w+ is not supported") as caught:
+    with pytest.raises(
+        ThriftServerError, match=r"^The fetch type FETCH_\w+ is not supported"
+    ) as caught:
         fetch(local, orientation, 1)
     assert caught.value.failure.sqlstate == "HY106"

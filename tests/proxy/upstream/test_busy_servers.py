@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from conf.topology import Endpoint
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
 from proxy.upstream.busy_servers import BusyServers, ThreadPlace
 from tests.proxy.fake_cluster import BUSY, FakeOperation
 from tests.proxy.fakes import World, error_of, play, until
 
-REFUSED = Rejected(Failure(BUSY))
+REFUSED = ThriftServerError(Failure(BUSY))
 HERE, THERE = Endpoint("here", 1), Endpoint("there", 1)
 LONG, SECOND, THIRD = (f"SELECT {each} FROM e" for each in ("1", "2", "3"))
 
@@ -111,7 +111,7 @@ def test_a_synchronous_client_never_learns_that_its_server_was_busy(
 ) -> None:
     refused, take = [], BusyServers.take
 
-    def taken(self: BusyServers, endpoint: Endpoint, refusal: Rejected) -> ThreadPlace:
+    def taken(self: BusyServers, endpoint: Endpoint, refusal: ThriftServerError) -> ThreadPlace:
         refused.append(endpoint)
         return take(self, endpoint, refusal)
 

@@ -6,7 +6,7 @@ import pytest
 import uvloop
 
 from conf.topology import Cluster
-from proxy.errors import ClusterDown, Rejected
+from proxy.errors import ClusterDown, ThriftServerError
 from proxy.limits import Limits
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -86,7 +86,7 @@ def test_a_statement_that_the_stopped_server_fails_ends_the_session_there() -> N
 def test_any_other_refusal_of_a_session_is_returned_to_the_client() -> None:
     async def scenario(world: World) -> None:
         world.first.refuses = "no such database"
-        with pytest.raises(Rejected):
+        with pytest.raises(ThriftServerError):
             await world.open()
         assert world.down == []
 

@@ -16,7 +16,7 @@ from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCo
 from dialect.statement import Known, SetVariable, UseDatabase
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.record.record import Record
 from proxy.session.session import SessionState
 from proxy.statement.dry_run import dry_run, explain
@@ -111,7 +111,9 @@ def test_a_part_of_a_table_needs_a_guard(hms: WritableMetastore) -> None:
     assert isinstance(found.decision, RunIn)
     assert "default.t is read in part (rows by the rule 'some')" in found.decision.because
     assert '"filter":{"sql":"id > 1","rule":"some"}' in claim_overlay(found, C1, (), None)[KEY]
-    with pytest.raises(Rejected, match=r"CW107.*only a part of default\.t, and the cluster"):
+    with pytest.raises(
+        ThriftServerError, match=r"CW107.*only a part of default\.t, and the cluster"
+    ):
         check_unguarded(C1, found)
     check_unguarded(C1, replace(found, restricted=UNRESTRICTED))
 
@@ -131,7 +133,7 @@ def test_a_cluster_can_be_denied(hms: WritableMetastore) -> None:
 def test_explain_shows_the_denial_and_not_where_the_table_is(hms: WritableMetastore) -> None:
     async def scenario(router: StatementRouter, state: SessionState) -> Any:
         shown = await explain(ExplainCluster(SELECT, False), state, router)
-        with pytest.raises(Rejected, match="CW107"):
+        with pytest.raises(ThriftServerError, match="CW107"):
             await explain(ExplainCluster(SELECT, True), state, router)
         return dict(zip(shown.columns, shown.rows[0], strict=True)), await dry_run(
             SELECT, state, router
@@ -174,7 +176,7 @@ def _failure(book: Playbook) -> str:
 LIST = Known("metadata_read", catalog=ShowTables("default", None))
 
 
-@pytest.mark.parametrize("event", [Recalled(None), CallFailed(Rejected(Failure("x")))])
+@pytest.mark.parametrize("event", [Recalled(None), CallFailed(ThriftServerError(Failure("x")))])
 def test_a_list_is_not_left_to_the_cluster(event: Recalled | CallFailed) -> None:
     book = analysed(LIST, state=denied_session(DENY_HR)) << cmd.Route(LIST) >> routed(LIST)
     book = book << cmd.Recall(ShowTables("default", None), EAST) >> event
@@ -195,9 +197,9 @@ def test_a_denied_setting_is_not_set() -> None:
         book = analysed(Known("set", effect=SetVariable(key, "true")), state=denied_session(rule))
         assert f"the setting {key}: the rule 's' denies it" in _failure(book)
     state = denied_session(rule)
-    with pytest.raises(Rejected, match=r"a\.b"):
+    with pytest.raises(ThriftServerError, match=r"a\.b"):
         state.overlay({"a.b": "1"})
-    with pytest.raises(Rejected, match="CW107"):
+    with pytest.raises(ThriftServerError, match="CW107"):
         SessionState.opened("ann", 9, {"set:hiveconf:a.b": "1"}, TOPOLOGY, access=state.access)
 
 

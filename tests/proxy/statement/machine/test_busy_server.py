@@ -1,7 +1,7 @@
 """A Thrift Server has no thread for a statement: it waits, is routed again, and is sent again."""
 
 from conf.names import TableRef
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
@@ -29,7 +29,7 @@ from tests.proxy.statement.playbook import (
     session,
 )
 
-REFUSED = Rejected(Failure(BUSY))
+REFUSED = ThriftServerError(Failure(BUSY))
 WAITS = cmd.AwaitThread(REFUSED)
 AGAIN = cmd.Route(None, None, False)
 
@@ -82,5 +82,10 @@ def test_after_too_long_its_client_gets_the_servers_own_error() -> None:
 
 def test_another_refusal_is_returned_to_the_client() -> None:
     wrong = Failure("no such column", "42703")
-    book = decided(READ) >> Entered(checked=False) << cmd.Execute() >> CallFailed(Rejected(wrong))
+    book = (
+        decided(READ)
+        >> Entered(checked=False)
+        << cmd.Execute()
+        >> CallFailed(ThriftServerError(wrong))
+    )
     assert (book << cmd.Become(OperationState.ERROR, wrong) << cmd.ReportOutcome()).is_over

@@ -10,7 +10,7 @@ from conf.settings.security.restrictions import Code
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known, Unknown
 from metastore.errors import MetastoreDown
-from proxy.errors import ClusterLost, Failure, Rejected
+from proxy.errors import ClusterLost, Failure, ThriftServerError
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
@@ -197,7 +197,11 @@ def test_a_write_that_may_have_been_sent_keeps_its_mark() -> None:
 
 def test_a_write_that_the_cluster_refuses_loses_its_mark() -> None:
     book = (
-        sent(WRITE) >> CallFailed(Rejected(WRONG)) << cmd.RemoveMark(TOKEN) << WROTE << error(WRONG)
+        sent(WRITE)
+        >> CallFailed(ThriftServerError(WRONG))
+        << cmd.RemoveMark(TOKEN)
+        << WROTE
+        << error(WRONG)
     )
     assert (book << cmd.ReportOutcome()).is_over
 

@@ -12,7 +12,7 @@ from dialect.grammar.cluster_statements import (
 )
 from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
 from metastore.errors import MetastoreDown
-from proxy.errors import Failure, Rejected
+from proxy.errors import Failure, ThriftServerError
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.session.states import BadTransition
@@ -145,9 +145,9 @@ def an_event(
         CallFailed: [
             *(
                 CallFailed(each)
-                for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))
+                for each in (LOST, GONE, DOWN, ThriftServerError(WRONG), MetastoreDown("down"))
             ),
-            CallFailed(Rejected(Failure(BUSY))),
+            CallFailed(ThriftServerError(Failure(BUSY))),
         ],
     }
     return dice.choice(events[kind])

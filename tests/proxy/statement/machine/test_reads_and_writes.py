@@ -6,7 +6,7 @@ import pytest
 
 from conf.names import TableRef
 from dialect.statement import Known
-from proxy.errors import AnalysisUnstable, Rejected, TableBusy
+from proxy.errors import AnalysisUnstable, TableBusy, ThriftServerError
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
@@ -113,7 +113,11 @@ def test_a_select_of_literals_is_sent_synchronously(limited: bool) -> None:
 def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> None:
     book = decided(Known("select", constant=True)) >> Entered(checked=False)
     book = (
-        book << RUNNING << cmd.Execute(at_once=True) >> CallFailed(Rejected(WRONG)) << cmd.Execute()
+        book
+        << RUNNING
+        << cmd.Execute(at_once=True)
+        >> CallFailed(ThriftServerError(WRONG))
+        << cmd.Execute()
     )
     book = book >> Accepted() << cmd.WaitForEnd() >> FAILED << error(WRONG)
     assert (book << cmd.ReportOutcome()).is_over
