@@ -254,6 +254,8 @@ class Known:
     - `database_written`: a database that is created, altered or dropped. `cascade`: it is dropped
       with its tables (`kind` drop), or all its tables get statistics (`kind` analyze).
     - `temps`: the temporary objects that are used. `lists_temps`: the result may list any of them.
+    - `effect`: what it does to the session; of an EXPLAIN, what the explained statement would do.
+      `changes` is the effect only if this statement itself has it.
     - `functions`: names, in lower case, that the statement or a view may call. `permanent`: the
       same with the database that they have if they are permanent functions.
     - `code`: the kinds of foreign code that the statement runs.
@@ -291,7 +293,7 @@ class Known:
 
     @property
     def changes(self) -> SessionEffect | None:
-        """The effect on the session when it runs; none of an EXPLAIN."""
+        """The effect that this statement has on the session; an EXPLAIN has none."""
         return None if self.explain else self.effect
 
 
