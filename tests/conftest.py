@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from pipeline.spark.jar import SPARK_MAJOR
 
@@ -45,6 +46,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, [os.environ.get
 # views that tests start would compile the code under test again, and pytest all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# No example is too slow because the machine does other work.
+settings.register_profile("causeway", settings(), deadline=None)
+settings.load_profile("causeway")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
