@@ -23,7 +23,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 # Containers often forbid Python to keep compiled modules: each of the lanes would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-pipelines quick-tools quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless pipelines guarded spark4 check quick-proxy quick-pipelines quick-tools quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -63,7 +63,7 @@ run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPAR
 	$(BIN)/causeway up
 
 test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
-	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 5' shared apart feeds lint serverless pipelines spark4
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 5' shared apart feeds lint serverless pipelines guarded spark4
 
 e2e: install $(GUARD) ## tests on the real stack (SPARK=4: on Spark 4; E2E=tests/e2e/views: a part of them)
 	$(BIN)/pytest -m "e2e and $(CORE)" $(E2E)
@@ -81,8 +81,11 @@ shared: install $(JAVA) ## the tests that share one stack
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
 	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline --ignore=tests/guard --ignore=tests/e2e --durations=15
 
-pipelines: install $(JAVA) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
-	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --durations=15 tests/pipeline tests/guard
+pipelines: install $(JAVA) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines
+	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline/spark --durations=15 tests/pipeline
+
+guarded: install $(JAVA) build/moto/bin/moto_server ## of the tests that need no stack, those of the guard and of Spark's file systems
+	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --durations=15 tests/guard tests/pipeline/spark
 
 apart: install $(JAVA) ## the tests that have stacks, servers or a Spark of their own
 	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --ignore=tests/e2e/lifecycle --durations=15 $(E2E)
