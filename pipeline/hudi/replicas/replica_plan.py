@@ -20,7 +20,7 @@ from pipeline.hudi.table.timeline import (
     parse_timeline,
 )
 
-PROPERTIES = f"{HOODIE}/hoodie.properties"
+PROPERTIES_PATH = f"{HOODIE}/hoodie.properties"
 # Names the source of a replica. No directory without it is ever changed.
 ORIGIN = f"{HOODIE}/causeway.replica-of"
 # The metadata table and logs of changed data are not replicated: readers list the files.

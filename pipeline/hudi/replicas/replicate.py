@@ -30,7 +30,12 @@ from pipeline.errors import VerifyFailed
 from pipeline.falcon.paths import is_object_store
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.replicas.object_files import SENT, ReplicaObjects, present_files
-from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, HudiReplicationPlan, folder_of
+from pipeline.hudi.replicas.replica_plan import (
+    ORIGIN,
+    PROPERTIES_PATH,
+    HudiReplicationPlan,
+    folder_of,
+)
 from pipeline.hudi.replicas.trim import COMPARE
 from pipeline.hudi.table.archive import VERSION
 from pipeline.hudi.table.table import LOCKS
@@ -71,7 +76,7 @@ def run_replication(
         _write_text(planned, COMPARE, json.dumps(planned.postponed), files)
     elif planned.compared:
         files.delete(_at(planned, [COMPARE]))
-    _write_text(planned, PROPERTIES, planned.properties, files)
+    _write_text(planned, PROPERTIES_PATH, planned.properties, files)
     if is_object_store(planned.target) and not planned.whole:
         files.delete(_at(planned, [SENT]))
     return HudiReplicationResult(

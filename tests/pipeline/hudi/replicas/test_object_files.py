@@ -8,7 +8,7 @@ import pytest
 from pipeline.copy import sent_files
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult
 from pipeline.hudi.replicas.object_files import SENT
-from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, plan_replication
+from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES_PATH, plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.table import open_table
 from tests.pipeline.copy.fakes import Killed
@@ -98,7 +98,7 @@ def test_files_of_another_table_with_their_names_and_lengths_are_replaced(tmp_pa
         assert killed(site, _MIDST)
         rewrite(site, b"new")
         killed(site, kill)
-        if site.files.exists(f"{REPLICA}/{PROPERTIES}"):
+        if site.files.exists(f"{REPLICA}/{PROPERTIES_PATH}"):
             break
         rewrite(site, b"two")
         replicate(site)
