@@ -54,7 +54,11 @@ def test_the_mark_of_a_killed_job_ends_after_a_minute(tmp_path: Path) -> None:
     master, ui, listening, worker_port, worker_ui = free_ports(5)
     java = [str(find_java()), "-Xmx300m", "-cp", str(class_path())]
     deploy, url = "org.apache.spark.deploy", f"http://127.0.0.1:{ui.port}"
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(spark_home())}
+    own = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_SCALA_VERSION": "2.12",  # else the worker looks for a build of Spark
+    }
     for name in ("hms", "view", "job"):
         (tmp_path / name).mkdir()
     settings = tmp_path / "view" / "causeway.toml"
@@ -103,7 +107,8 @@ SparkMaster = "{url}"
         becomes(lambda: not is_written(store), 150)
         assert time.monotonic() - ended > 55
         log = (tmp_path / "view" / "log").read_text()
-        assert "in default.t ended: it is gone" in log
+        assert "marks of the dead writer" in log
+        assert "in default.t removed" in log
 
 
 def answers(url: str) -> bool:
