@@ -29,8 +29,9 @@ from pipeline.copy.files import CopyOptions
 from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
-from pipeline.spark.jar import SPARK_MAJOR, guard_jar
+from pipeline.spark.jar import guard_jar
 from tests.e2e.support.metastores import C1, C2, MetastoreAlone
+from tests.e2e.support.standalone import standalone_variables
 
 pytestmark = pytest.mark.e2e
 
@@ -268,11 +269,7 @@ def standalone(tmp_path: Path) -> Iterator[str]:
     worker = ["worker.Worker", "--cores", "1", "--memory", "600m", "--webui-port", "0"]
     commands += [[*worker, "--work-dir", str(tmp_path / f"w{n}"), url] for n in (1, 2)]
     running = []
-    environment = os.environ | {
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_HOME": str(spark_home()),
-        "SPARK_SCALA_VERSION": "2.13" if SPARK_MAJOR >= 4 else "2.12",
-    }
+    environment = os.environ | standalone_variables()
     try:
         for number, (name, *rest) in enumerate(commands):
             with (tmp_path / f"{number}.log").open("wb") as log:

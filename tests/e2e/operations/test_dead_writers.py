@@ -12,12 +12,13 @@ from urllib.request import urlopen
 import pytest
 
 from cli.stack.java import find_java
-from cli.stack.stack import free_ports, spark_home
+from cli.stack.stack import free_ports
 from conf.names import ClusterName, TableRef
 from metastore.client.metastore_client import HmsClient
 from metastore.placement.placement_store import PlacementStore
 from tests.class_archive import class_path
 from tests.e2e.support import own_executor, secured_metastore
+from tests.e2e.support.standalone import standalone_variables
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 T = TableRef("default", "t")
@@ -54,11 +55,7 @@ def test_the_mark_of_a_killed_job_ends_after_a_minute(tmp_path: Path) -> None:
     master, ui, listening, worker_port, worker_ui = free_ports(5)
     java = [str(find_java()), "-Xmx300m", "-cp", str(class_path())]
     deploy, url = "org.apache.spark.deploy", f"http://127.0.0.1:{ui.port}"
-    own = {
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_HOME": str(spark_home()),
-        "SPARK_SCALA_VERSION": "2.12",  # else the worker looks for a build of Spark
-    }
+    own = standalone_variables()
     for name in ("hms", "view", "job"):
         (tmp_path / name).mkdir()
     settings = tmp_path / "view" / "causeway.toml"
