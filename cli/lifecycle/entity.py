@@ -129,10 +129,10 @@ def _run_validate(args: argparse.Namespace) -> int:
     for path, found in documents.items():
         if isinstance(found, BadDocument):
             problems: tuple[DocumentProblem, ...] = found.problems
-        else:
+        elif entity_set is None:
             problems = entity_rules.alone(found)
-            if entity_set is not None:
-                problems = tuple(sorted((*problems, *entity_rules.among(found, entity_set))))
+        else:
+            problems = entity_rules.problems(found, entity_set)
         status |= _print_problems(path, problems, args.all)
         if isinstance(found, Entity) and not problems:
             _warn(path, found, args)

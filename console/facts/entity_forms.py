@@ -187,7 +187,7 @@ def judge(text: str, others: EntitySet, now: datetime) -> Judgement:
         entity = document.read(data)
     except BadDocument as error:
         return Judgement(error.problems)
-    problems = tuple(sorted((*entity_rules.alone(entity), *entity_rules.among(entity, others))))
+    problems = entity_rules.problems(entity, others)
     return Judgement(problems, () if problems else warnings_of(entity, now))
 
 

@@ -3,31 +3,28 @@
 import threading
 
 from pipeline.scheduler.instance_lease import InstanceLease
-from pipeline.scheduler.instances.instance import InstanceKey
 
 
 class ActiveRuns:
-    """The lease of each run and the places that no other run may use, by the key of the run's first
-    instance. All threads of the server use it.
+    """The runs by their leases, with the places that no other run may use. All threads of the
+    server use it.
     """
 
     def __init__(self) -> None:
-        self._leases: dict[InstanceKey, InstanceLease] = {}
-        self._places: dict[InstanceKey, frozenset[str]] = {}
+        self._places: dict[InstanceLease, frozenset[str]] = {}
         self._lock = threading.Lock()
 
-    def add(self, key: InstanceKey, lease: InstanceLease, places: frozenset[str]) -> None:
+    def add(self, lease: InstanceLease, places: frozenset[str]) -> None:
         with self._lock:
-            self._leases[key] = lease
-            self._places[key] = places
+            self._places[lease] = places
 
-    def remove(self, key: InstanceKey) -> None:
+    def remove(self, lease: InstanceLease) -> None:
         with self._lock:
-            del self._leases[key], self._places[key]
+            del self._places[lease]
 
-    def places_of(self, key: InstanceKey) -> frozenset[str]:
+    def places_of(self, lease: InstanceLease) -> frozenset[str]:
         with self._lock:
-            return self._places[key]
+            return self._places[lease]
 
     def are_taken(self, places: frozenset[str]) -> bool:
         """Whether a run uses one of the places."""
@@ -36,4 +33,4 @@ class ActiveRuns:
 
     def leases(self) -> list[InstanceLease]:
         with self._lock:
-            return list(self._leases.values())
+            return list(self._places)

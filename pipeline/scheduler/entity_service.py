@@ -99,11 +99,6 @@ def schedules_of(
     return ()
 
 
-def validate(entity: Entity, entity_set: EntitySet) -> tuple[DocumentProblem, ...]:
-    """The problems of an entity by itself and with the other entities."""
-    return tuple(sorted((*entity_rules.alone(entity), *entity_rules.among(entity, entity_set))))
-
-
 def submit(
     store: Store, data: bytes, user: str, now: datetime, metastore_problems: MetastoreProblems
 ) -> str:
@@ -118,7 +113,7 @@ def submit(
         if catalog.entities[entity.key] == entity:
             return f"{entity.key} is submitted already"
         raise WrongState(f"{entity.key} is there with another definition: update it")
-    _refuse(validate(entity, catalog.entity_set), str(entity.key))
+    _refuse(entity_rules.problems(entity, catalog.entity_set), str(entity.key))
     _refuse(tuple(metastore_problems(entity, catalog.entity_set, user)), str(entity.key))
     row = StoredEntity(entity.key, user, data, SUBMITTED, now, None, 1)
     if not store.put(row):
@@ -150,9 +145,9 @@ def update(
     if entity.key != key:
         raise WrongState(f"the document is {entity.key}, not {key}")
     after = _catalog_of(catalog.stored, {**catalog.entities, key: entity})
-    _refuse(validate(entity, after.entity_set), str(key))
+    _refuse(entity_rules.problems(entity, after.entity_set), str(key))
     for dependent in dependents(catalog, key):
-        _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
+        _refuse(entity_rules.problems(after.entities[dependent], after.entity_set), str(dependent))
     _refuse(tuple(metastore_problems(entity, after.entity_set, user)), str(key))
     _check_start(store, schedules_of(catalog, key, now), schedules_of(after, key, now))
     if not store.put(replace(stored, document=data, version=stored.version + 1)):
@@ -202,7 +197,8 @@ def schedule(
         raise WrongState(f"{key} is {stored.status} already")
     entity = catalog.entities[key]
     problems = [
-        *validate(entity, catalog.entity_set),  # an earlier release may have accepted it
+        # An earlier release may have accepted it.
+        *entity_rules.problems(entity, catalog.entity_set),
         *entity_rules.unsupported(entity, engines),
         *metastore_problems(entity, catalog.entity_set, user),
     ]

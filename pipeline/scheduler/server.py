@@ -268,9 +268,8 @@ class SchedulerServer:
         if not claimed:
             self._turns.left_ready = True
             return False
-        first = claimed[0].key
         lease = InstanceLease(self._store, self._clock, claimed, self._options.lease)
-        self._runs.add(first, lease, frozenset().union(*(places[each.key] for each in claimed)))
+        self._runs.add(lease, frozenset().union(*(places[each.key] for each in claimed)))
         chosen = [each for each in tasks if each.instance in claimed]
         future = self._workers.submit(self._run_worker.work, chosen, lease)
         future.add_done_callback(lambda future: self._on_run_ended(lease, future))
@@ -279,10 +278,10 @@ class SchedulerServer:
     def _on_run_ended(self, lease: InstanceLease, future: "Future[None]") -> None:
         """Frees the places and the lease of a run, and wakes the server for the next round."""
         keys = [each.key for each in lease.instances]
-        if self._runs.places_of(keys[0]):
+        if self._runs.places_of(lease):
             with suppress(StoreUnavailable):  # the places are then free when the lease ends
                 self._store.release(keys, self._name)
-        self._runs.remove(keys[0])
+        self._runs.remove(lease)
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(keys[0]), "message": repr(error)})
         self._wake.set()

@@ -1,7 +1,7 @@
 """The rules that a well-formed document has to follow (docs/reference/specification.md, FA).
 
 `alone` checks the values of one document. `among` checks a feed's clusters with each other, and a
-document with the entities that it refers to. Both report every problem. Each kind of document has a
+document with the entities that it refers to. `problems` has both. Each kind of document has a
 module of rules; rules of one subject are in `exchange_rules`, and beside their subject in
 `feed_properties`, `partition_paths` and `whole_tables`.
 """
@@ -44,6 +44,11 @@ def among(entity: Entity, others: Surroundings) -> tuple[DocumentProblem, ...]:
         case Datasource():
             found = exchange_rules.datasource_problems(entity)
     return tuple(sorted(found))
+
+
+def problems(entity: Entity, others: Surroundings) -> tuple[DocumentProblem, ...]:
+    """All problems of a document: by itself, and with the entities that it refers to."""
+    return tuple(sorted((*alone(entity), *among(entity, others))))
 
 
 def unsupported(

@@ -9,7 +9,13 @@ from pipeline.falcon.errors import DocumentProblem
 from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
 from pipeline.falcon.paths import is_object_store, path_at, unpublishable
 from pipeline.falcon.rules import exchange_rules
-from pipeline.falcon.rules.shared_rules import Surroundings, duplicates, keys_text, sla_fault
+from pipeline.falcon.rules.shared_rules import (
+    Surroundings,
+    duplicates,
+    keys_text,
+    not_one_partition,
+    sla_fault,
+)
 
 
 def alone(feed: Feed) -> Iterator[DocumentProblem]:
@@ -147,7 +153,7 @@ def _free_keys(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
             reason = f"keys with any value on {each.name} are {theirs}, those of the feed {mine}"
             yield DocumentProblem(own.line, "table", reason)
         for exchange in each.exchanges if own.uri.free else ():
-            reason = f"{own.uri} is not one partition: {keys_text(own.uri.free)} has any value"
+            reason = not_one_partition(own.uri)
             yield DocumentProblem(exchange.line, exchange.direction.value, reason)
 
 

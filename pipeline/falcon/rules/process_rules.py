@@ -7,7 +7,12 @@ from pipeline.falcon.entities.feed import Feed, Paths, Table
 from pipeline.falcon.entities.process import Engine, Input, Output, Process, ProcessCluster
 from pipeline.falcon.errors import BadExpression, DocumentProblem
 from pipeline.falcon.expression import At, Expression, Future, Latest
-from pipeline.falcon.rules.shared_rules import Surroundings, duplicates, keys_text, sla_fault
+from pipeline.falcon.rules.shared_rules import (
+    Surroundings,
+    duplicates,
+    not_one_partition,
+    sla_fault,
+)
 
 
 def alone(process: Process) -> Iterator[DocumentProblem]:
@@ -101,8 +106,7 @@ def _use_on(
         return
     storage = feed.storage_on(feed_cluster)
     if isinstance(used, Output) and isinstance(storage, Table) and storage.uri.free:
-        reason = f"{storage.uri} is not one partition: {keys_text(storage.uri.free)} has any value"
-        yield DocumentProblem(used.line, element, reason)
+        yield DocumentProblem(used.line, element, not_one_partition(storage.uri))
     expressions = (used.start, used.end) if isinstance(used, Input) else (used.instance,)
     nominal = cluster.validity.start
     times = []

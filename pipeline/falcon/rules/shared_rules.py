@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.entities.agreements import Sla
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.datasource import Datasource
@@ -37,3 +38,8 @@ def sla_fault(sla: Sla, low: str, high: str) -> str | None:
 
 def keys_text(keys: frozenset[str]) -> str:
     return ", ".join(sorted(keys)) or "(none)"
+
+
+def not_one_partition(uri: TableUri) -> str:
+    """Why a URI with free keys cannot be used where one partition is needed."""
+    return f"{uri} is not one partition: {keys_text(uri.free)} has any value"
